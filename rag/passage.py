@@ -23,7 +23,8 @@ class Passage:
     ``page`` counts from 1 and is None where the format has no pages; ``heading`` is the
     heading path, ``"Guide > Install"``, or empty. ``found_by`` maps a retriever's name to
     its finding; ``score`` is the score the list was ordered by. ``about`` says in a line, for
-    the prompt, what its document is: "Apple Inc., 10-Q, period ended 2023-07-01".
+    the prompt, what its document is: "Apple Inc., 10-Q, period ended 2023-07-01". ``summaries`` are
+    those above it in a summary tree that a search found; they are context, and never a source.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Passage:
     score: float = 0.0
     found_by: Mapping[str, Found] = field(default_factory=dict)
     about: str = ""
+    summaries: tuple[str, ...] = ()
 
     @classmethod
     def from_document(cls, document: Document) -> "Passage":
@@ -55,4 +57,5 @@ class Passage:
             text=document.page_content,
             score=metadata.get("score", 0.0),
             found_by={name: Found(**found) for name, found in metadata.get("found_by", {}).items()},
+            summaries=tuple(node["text"] for node in metadata.get("tree_summaries", ())),
         )

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from rag import backups
 from rag import settings as config
 from rag.backups import BackupSchedule
-from rag.chat import check_text
+from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -20,9 +20,11 @@ from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
+from rag.ingest.page_images import PageImages
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
+from rag.local_server import LocalServer, new_token
 from rag.metrics import Metrics, Watch
 from rag.models.embeddings import Embedder, SharedEmbedders
 from rag.models.llm import LLM
@@ -61,12 +63,23 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES, **backups.LANES}
+        lanes = {
+            **ingest.LANES,
+            **lab.LANES,
+            **scheduler.LANES,
+            **check_text.LANES,
+            **introduction.LANES,
+            **backups.LANES,
+        }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
+        self.page_images = PageImages()
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.local_token = new_token()
+        """Token of this computer's own commands; see `announce`."""
+        self._announced: LocalServer | None = None
         server_log = AuditLog(self.database, SERVER)
         self.backups = BackupSchedule(self.jobs, lambda: self.settings, server_log, self.metrics.backup)
         self.warm = False
@@ -237,14 +250,24 @@ class Services:
         if previous is not None:
             previous.close()
 
+    def announce(self, url: str) -> None:
+        """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
+        self._announced = LocalServer(url, self.local_token)
+        self._announced.announce(self.database.directory)
+
     def close(self) -> None:
         """Stop the jobs and close the data directory.
 
         Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
+        for workspace in self._workspaces.values():
+            workspace.deletions.finish()
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
+        self.page_images.close()
         self._schedule.close()
+        if self._announced is not None:
+            self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)
         if self.llm is not None:
             self.llm.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -115,6 +116,13 @@ def _renamed(earlier: str) -> AliasChoices:
     return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
 
 
+def default_data() -> Path:
+    """Return the data directory: `data` where the code lies in a clone, else the platform's."""
+    if (Path(__file__).parents[1] / "pyproject.toml").exists():
+        return Path("data")
+    return user_data_path("footnote", appauthor=False)
+
+
 class Settings(BaseSettings):
     """All settings. In the environment each name is upper case after `FOOTNOTE_`.
 
@@ -126,9 +134,10 @@ class Settings(BaseSettings):
     )
 
     data: Path = Field(
-        Path("data"),
+        default_factory=default_data,
         description="Data directory: the ledger, the original files and the search indexes. One process "
-        "uses it at a time.",
+        "uses it at a time. Where Footnote is installed without a clone, the default is the platform's: "
+        "`~/.local/share/footnote`, on macOS `~/Library/Application Support/footnote`.",
     )
     database_url: str | None = Field(
         None,
@@ -272,6 +281,11 @@ class Settings(BaseSettings):
         description="Seconds that answers may continue after the server is told to stop. Then they are "
         "marked as interrupted.",
     )
+    allowed_hosts: Listed = Field(
+        (),
+        description="Host names under which `footnote serve --no-ui` is reached, such as `docs.corp`. "
+        "Addresses and localhost need not be named. The app with its page has `server.allowedHosts`.",
+    )
     metrics_token: SecretStr = Field(
         SecretStr(""),
         description="Bearer token for `/metrics`. Without it only this computer may read them. See "
@@ -355,7 +369,13 @@ class Settings(BaseSettings):
         return url if url is None else http_address(url)
 
     @field_validator(
-        "trusted_proxies", "allowed_users", "admins", "private_hosts", "allowed_folders", mode="before"
+        "allowed_hosts",
+        "trusted_proxies",
+        "allowed_users",
+        "admins",
+        "private_hosts",
+        "allowed_folders",
+        mode="before",
     )
     @classmethod
     def _is_listed(cls, given: Any) -> Any:

@@ -65,6 +65,12 @@ class Account(OwnerStore):
         with self._database.reading() as session:
             tables.require_open_account(session, self._owner)
 
+    def email(self) -> str:
+        """Return the owner's address that their sign-in service has verified; empty where there is none."""
+        mine = select(UserRow.email).where(UserRow.id == tables.storable(self._owner))
+        with self._database.reading() as session:
+            return session.scalar(mine) or ""
+
     def limits(self) -> Mapping[str, int]:
         """Return the quotas set for this owner alone; empty where there are none."""
         found = self._database.look_up(_LIMITS, [self._owner], self._owner)

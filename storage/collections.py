@@ -1,6 +1,5 @@
 """Collections of one owner: documents grouped under a name, and their chunk sizes."""
 
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +19,7 @@ from storage.tables import (
     fold,
     new_id,
     now,
-    storable,
+    tidy_name,
     to_record,
 )
 
@@ -71,7 +70,9 @@ class Collections(OwnerStore):
     def named(self, name: str) -> CollectionRecord | None:
         """Find a collection by its name, whatever its case and width."""
         with self._database.reading() as session:
-            return _first(session, self._counted().where(CollectionRow.folded == fold(_tidy(name))))
+            return _first(
+                session, self._counted().where(CollectionRow.folded == fold(tidy_name(name, LONGEST_NAME)))
+            )
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
@@ -139,7 +140,7 @@ class Collections(OwnerStore):
         return select(CollectionRow, count).where(CollectionRow.owner == self._owner)
 
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
-        tidy = _tidy(name)
+        tidy = tidy_name(name, LONGEST_NAME)
         if not tidy:
             raise NameRefused("A collection needs a name. Type one.")
         taken = select(CollectionRow.name).where(
@@ -155,11 +156,6 @@ class Collections(OwnerStore):
 def _first(session: Session, counted: Select[CollectionRow, int]) -> CollectionRecord | None:
     found = session.execute(counted).first()
     return None if found is None else to_record(CollectionRecord, found[0], documents=found[1])
-
-
-def _tidy(name: str) -> str:
-    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
-    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:LONGEST_NAME].strip()
 
 
 def _as_dict(splitting: Splitting | None) -> dict[str, int] | None:

@@ -254,6 +254,23 @@ class PersonRecord:
     today: Used
 
 
+KeyScope = Literal["read", "ask", "write"]
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """An API key of an owner, without its secret; ``collections`` are ids, None for everything."""
+
+    id: str
+    owner: str
+    name: str
+    scopes: frozenset[KeyScope]
+    collections: frozenset[str] | None
+    created: datetime
+    expires: datetime | None
+    used: datetime | None
+
+
 # Records of sources
 SourceState = Literal["idle", "running", "stopped", "failed", "emptied"]
 

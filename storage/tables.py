@@ -59,6 +59,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
+def tidy_name(name: str, limit: int) -> str:
+    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
+    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:limit].strip()
+
+
 class SafeText(TypeDecorator[str]):
     """Text column: NUL and lone surrogates become U+FFFD on the way in."""
 
@@ -344,6 +349,26 @@ class Document(Base):
     note: Mapped[str | None]
 
 
+class TagRow(Base):
+    """A word that an owner gives to documents. ``folded`` is the name as it is compared."""
+
+    noun: ClassVar[str] = "tag"
+    __tablename__ = "tags"
+    __table_args__ = (Index(None, "owner", "folded", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    folded: Mapped[str]
+
+
+class DocumentTag(Base):
+    """A tag of a document."""
+
+    __tablename__ = "document_tags"
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
+    tag_id: Mapped[str] = mapped_column(part_of("tags.id"), primary_key=True, index=True)
+
+
 class DocumentText(Base):
     """Canonical text of a document, in a table of its own so that lists stay fast."""
 
@@ -395,7 +420,7 @@ class IndexStateRow(Base):
 
 
 class ChoiceRow(Base):
-    """A collection or a document that a conversation searches, by its id and its name when it was chosen.
+    """A collection, tag or document that a conversation searches, by its id and its name when it was chosen.
 
     Without rows a conversation searches everything. No foreign key: a deleted document stays chosen, so
     that a conversation over one document does not become one over all of them.
@@ -420,6 +445,34 @@ class Usage(Base):
     answers: Mapped[int]
     tokens: Mapped[int]
     embedding_seconds: Mapped[float] = mapped_column(server_default=text("0"))
+
+
+class ApiKeyRow(Base):
+    """A key for programs. ``sha256`` is of its secret part; ``collections`` are ids, None for everything."""
+
+    noun: ClassVar[str] = "key"
+    __tablename__ = "api_keys"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    sha256: Mapped[str]
+    scopes: Mapped[list[Any]]
+    collections: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+    created: Mapped[datetime]
+    expires: Mapped[datetime | None]
+    used: Mapped[datetime | None]
+
+
+class IdempotentRequest(Base):
+    """Answer to a request with an idempotency key; ``request`` is the request's hash."""
+
+    __tablename__ = "idempotent_requests"
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request: Mapped[str]
+    response: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
 
 
 class SourceRow(Base):

@@ -14,11 +14,11 @@ from ui.chat import sidebar
 from ui.chat.page import show as show_chat
 from ui.check.page import show as show_check
 from ui.components.messages import show_error, show_flash
-from ui.documents.page import show as show_documents
+from ui.components.undo import show_undo
 from ui.lab.page import show as show_lab
+from ui.library.page import show as show_library
 from ui.server.services import services, workspace
 from ui.settings.page import show as show_settings
-from ui.sources.page import show as show_sources
 from ui.trees.page import show as show_trees
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
@@ -28,8 +28,7 @@ ICON = str(Path(__file__).with_name("favicon.svg"))
 pages.register(
     CHAT=show_chat,
     CHECK=show_check,
-    DOCUMENTS=show_documents,
-    SOURCES=show_sources,
+    LIBRARY=show_library,
     TREES=show_trees,
     LAB=show_lab,
     SETTINGS=show_settings,
@@ -51,6 +50,7 @@ def _show() -> None:
         sidebar.leave()
         sidebar.show_list(workspace(), None)
     sign_in.show_visitor(visitor, server)
+    show_undo(workspace().deletions)
     page.run()
 
 

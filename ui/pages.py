@@ -11,14 +11,14 @@ _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
     "CHECK": ":material/fact_check:",
-    "DOCUMENTS": ":material/library_books:",
-    "SOURCES": ":material/sync:",
-    "TREES": ":material/account_tree:",
-    "LAB": ":material/science:",
+    "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
     "ACTIVITY": ":material/history:",
     "PEOPLE": ":material/group:",
+    "LAB": ":material/science:",
+    "TREES": ":material/account_tree:",
 }
+_ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
 _TITLES = {"CHECK": "Check a text"}
 
 
@@ -41,7 +41,7 @@ def _page(name: str, *, listed: bool = True) -> st.Page:
         icon=_ICONS[name],
         url_path=path,
         default=name == "CHAT",
-        visibility="visible" if listed else "hidden",
+        visibility="visible" if listed and name not in _ADVANCED else "hidden",
     )
 
 

@@ -23,6 +23,7 @@ from rag.chat.prompts import (
     fitting_excerpts,
     rework_messages,
     small_model_messages,
+    summaries_text,
 )
 from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
@@ -145,6 +146,7 @@ def answer(
         yield from _extracted(question, passages, embedder, rarity, said, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
+        before += summaries_text(passages, llm.settings.context_tokens // 8)
         prompt = _prompt(question, passages, llm, before, outside=outside, kept=bool(whole_sentences(so_far)))
         yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 

@@ -308,6 +308,28 @@ def _note_of(event: Reworked | SearchedIn | NarrowedTo) -> dict[str, str]:
             return {NARROWED_TO: said}
 
 
+def newest(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return what is read of a history of roles and texts: its first question and the newest messages."""
+    kept = list(history[-HISTORY_MESSAGES:])
+    first = next((message for message in history if message[0] == "user"), None)
+    return kept if len(history) <= HISTORY_MESSAGES or first is None else [first, *kept]
+
+
+def turns_of(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    r"""Return the questions of a history of roles and texts, each with what was answered to it.
+
+    >>> turns_of([("user", "a?"), ("user", "b?"), ("assistant", "B."), ("assistant", "More.")])
+    [('a?', ''), ('b?', 'B.\n\nMore.')]
+    """
+    turns: list[tuple[str, list[str]]] = []
+    for role, content in history:
+        if role == "user":
+            turns.append((content, []))
+        elif turns:
+            turns[-1][1].append(content)
+    return [(question, "\n\n".join(answers)) for question, answers in turns]
+
+
 def title_of(question: str) -> str:
     r"""Return a title for a conversation that starts with `question`.
 
@@ -353,6 +375,9 @@ def _as_citation(record: CitationRecord) -> Citation:
     return Citation(**told)
 
 
+_NOT_STORED = ("id", "about", "summaries")  # the last two are for the prompt, which is stored as it was sent
+
+
 def _passage(record: PassageRecord) -> Passage:
     kept = {
         key: value for key, value in asdict(record).items() if key not in ("number", "chunk_id", "found_by")
@@ -366,7 +391,11 @@ def to_records(passages: Sequence[Passage]) -> list[PassageRecord]:
         PassageRecord(
             number=number,
             chunk_id=passage.id,
-            **{key: value for key, value in asdict(passage).items() if key not in ("id", "about")},
+            **{
+                key: value
+                for key, value in asdict(passage).items()
+                if key not in ("id", "about", "summaries")
+            },
         )
         for number, passage in enumerate(passages, start=1)
     ]

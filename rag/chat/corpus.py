@@ -1,6 +1,6 @@
 """Corpus: the documents behind a RAG pipeline's retriever."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,6 +41,10 @@ class Corpus:
     def named_by(self, question: str) -> QuestionScope | None:  # noqa: ARG002
         """Return the documents that a question names, where it names some of them."""
         return None
+
+    def subject(self, question: str, document_ids: Collection[str] | None) -> str:  # noqa: ARG002
+        """Return a question without the words that only name the documents searched; None: all in scope."""
+        return question
 
     def profile(self, document_id: str) -> DocumentProfile | None:  # noqa: ARG002
         """Return what a document says of itself: parties, aliases, terms, period, unit; None if unknown."""

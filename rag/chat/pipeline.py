@@ -10,7 +10,7 @@ that is shown and stored already.
 """
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -36,6 +36,7 @@ from rag.passage import Found, Passage
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
+from rag.retrieval.table_rows import DEPTH, promote_rows
 
 E = TypeVar("E")
 Searching = Runnable[str, list[Document]]
@@ -67,8 +68,8 @@ class Stopwatch:
 class Request:
     """Question in progress, with the passages `carried` from the last answer and model requests `sent`.
 
-    A `widened` one is searched in the whole scope, whatever documents it names. `turns` are those before it,
-    with their passages.
+    A `widened` one is searched in the whole scope, whatever documents it names; a `literal` one is searched
+    word for word. `turns` are those before it, with their passages.
     """
 
     question: str
@@ -79,6 +80,7 @@ class Request:
     cancelled: Cancel = never
     watch: Stopwatch = field(default_factory=Stopwatch)
     sent: list[Sent] = field(default_factory=list)
+    literal: bool = False
 
     @property
     def last_answer(self) -> str:
@@ -212,7 +214,7 @@ class RagPipeline:
         """
         turn = Request(question, tuple(history), tuple(turns), tuple(carried), widened, cancelled)
         if searched is not None:
-            turn = replace(turn, question=searched, history=(), turns=(), carried=())
+            turn = replace(turn, question=searched, history=(), turns=(), carried=(), literal=True)
             yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
         else:
             yield from turn.timed(self._answer(turn))
@@ -245,7 +247,7 @@ class RagPipeline:
 
         A `widened` one is not narrowed to the documents that the text names.
         """
-        turn = Request(text, widened=widened, cancelled=cancelled)
+        turn = Request(text, widened=widened, literal=True, cancelled=cancelled)
         found = yield from self._retrieve(make_standalone(text, ()), turn)
         return [Passage.from_document(document) for document in found]
 
@@ -313,6 +315,8 @@ class RagPipeline:
             yield from _reply_events(reason)
             return
         asked = understood.text if self.answer_rephrased else turn.question
+        if self.llm is None and not turn.literal:
+            asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
@@ -338,11 +342,12 @@ class RagPipeline:
         found: Sequence[Document] = []
         named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
         if named is not None and self.within is not None:
-            found = self._search(self.within(named.document_ids), standalone)
+            asked = self._without_names(standalone, turn, named.document_ids)
+            found = self._search(self.within(named.document_ids), asked)
         if named is not None and found:
             yield NarrowedTo(named.said)
         elif not self.scope.empty:
-            found = self._search(self.retriever, standalone)
+            found = self._search(self.retriever, self._without_names(standalone, turn, None))
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
             found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
@@ -350,10 +355,23 @@ class RagPipeline:
         yield from self.omissions.take()
         return found
 
+    def _without_names(
+        self, standalone: StandaloneQuestion, turn: Request, document_ids: Collection[str] | None
+    ) -> StandaloneQuestion:
+        """Return a question to search without the words that only name the documents searched."""
+        if turn.literal:
+            return standalone
+        variants = [
+            replace(each, text=self.corpus.subject(each.text, document_ids)) for each in standalone.variants
+        ]
+        text = self.corpus.subject(standalone.text, document_ids)
+        return replace(standalone, text=text, variants=tuple(variants))
+
     def _search(self, retriever: Searching, standalone: StandaloneQuestion) -> Sequence[Document]:
         if self.k is None:
             return retriever.invoke(standalone.text)
-        return search_variants(retriever, standalone.variants, self.fetch_k or self.k)
+        found = search_variants(retriever, standalone.variants, DEPTH)
+        return promote_rows(standalone.text, found, self.fetch_k or self.k)
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""

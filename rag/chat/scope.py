@@ -1,13 +1,13 @@
-"""Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
+"""Search scope of a question: all documents, or chosen collections, tags and documents; the corpus view."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
 
 from rag.chat.corpus import Corpus, CorpusStatus
-from rag.chat.question_scope import QuestionScope, read_scope
+from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
@@ -83,6 +83,11 @@ class LibraryView(Corpus):
     def named_by(self, question: str) -> QuestionScope | None:
         """Return the documents in scope that a question names; None where it names none or all of them."""
         return read_scope(question, [one for one in self.profiles().values() if self.scope.has(one.id)])
+
+    def subject(self, question: str, document_ids: Collection[str] | None) -> str:
+        """Return a question without the words that only name the documents searched; None: all in scope."""
+        of = self.scope.has if document_ids is None else document_ids.__contains__
+        return subject(question, [one for one in self.profiles().values() if of(one.id)])
 
     def profile(self, document_id: str) -> DocumentProfile | None:
         """Return the profile of a document."""
@@ -205,5 +210,5 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
 
 def _name(one: Chosen) -> str:
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"
-    notes = ["collection"] * (one.kind == "collection") + ["deleted"] * (not one.there)
+    notes = [one.kind] * (one.kind != "document") + ["deleted"] * (not one.there)
     return f"{name} ({', '.join(notes)})" if notes else name

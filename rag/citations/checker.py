@@ -399,7 +399,7 @@ def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:
 
 
 _COMPANY = re.compile(
-    r"\b([A-Z][\w&-]+)(?:\.com)?,? (?:(?i:corporation|corp|inc|ltd|limited|llc|plc)\b|AG\b|SE\b)"
+    r"\b([A-Z][\w&-]+)(?i:\.com)?,? (?:(?i:corporation|corp|inc|ltd|limited|llc|plc)\b|AG\b|SE\b)"
 )
 """Name before the form of a company: NVIDIA CORPORATION."""
 

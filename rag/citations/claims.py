@@ -468,7 +468,7 @@ def respective(sentence: Sentence) -> list[tuple[Quantity, StatedTime]]:
     """
     if not _RESPECTIVELY.search(sentence.text):
         return []
-    times = [period for period in sentence.periods if period.year]
+    times = [period for period in sentence.periods if period.year or period.quarter or period.months]
     numbers = [q for q in sentence.quantities if q.unit] or sentence.quantities
     if len(times) < 2 or len(times) != len(numbers) or len({q.unit for q in numbers}) > 1:
         return []
@@ -480,8 +480,8 @@ def _is_of_other_time(
 ) -> bool:
     """Return True where a list gives a number for other times than the claim's."""
     of = [period for other, period in listed if quantity.fits(other)]
-    asked = [period for period in claim.periods if period.year]
-    return bool(of and asked) and not any(one.year == period.year for one in asked for period in of)
+    asked = [period for period in claim.periods if period.year or period.quarter or period.months]
+    return bool(of and asked) and not any(_states(period, one) for one in asked for period in of)
 
 
 _SEGMENT = re.compile(r"[,;、；，]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")

@@ -83,7 +83,7 @@ _ABOVE = re.compile(
     r"(?:more than|over|above|at least|exceed\w*|upwards? of|greater than|no less than)\s*$", re.I
 )
 _BELOW = re.compile(
-    r"(?:(?:less|fewer) than|under|below|at most|up to|no (?:more|longer|later|higher|greater) than"
+    r"(?:(?:less|fewer) than|under|below|at most|(?<!add )(?<!adds )(?<!added )up to|no (?:more|longer|later|higher|greater) than"
     r"|(?:not|never|n[’']t) exceed(?:ing)?)(?:\s+an?\s+(?:total|maximum|aggregate)(?:\s+amount)?(?:\s+of)?)?\s*$",
     re.IGNORECASE,
 )
@@ -174,7 +174,8 @@ def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
     return [
         q
         for q in quantities(text)
-        if not q.is_year and not any(p.start < q.end and q.start < p.end for p in dated)
+        if not (q.is_year and "," not in text[q.start : q.end])
+        and not any(p.start < q.end and q.start < p.end for p in dated)
     ]
 
 
@@ -274,7 +275,7 @@ def _bound(text: str, start: int, end: int) -> str:
 _SCALE_LINE = re.compile(
     r"(?:\bin|단위\s*[::]?|単位\s*[::]?|单位\s*[::]?)\s*(?:U\.?S\.?\s+)?(?P<currency>dollars|euros|yen|won)?\s*"
     rf"(?:of\s+)?(?P<scale>thousands|millions|billions|[{_CJK}]+)\s*(?:of\s+)?(?P<unit>{_UNIT})?"
-    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m|[{_CJK}]+)\s*(?P<unit2>{_UNIT})?\s*\)",
+    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m(?=\s*\))|[{_CJK}]+)\s*(?:(?P<unit2>{_UNIT})|[명대건개톤인人台件個])?\s*\)",
     re.IGNORECASE,
 )
 

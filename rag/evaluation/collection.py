@@ -196,7 +196,11 @@ class Collection:
 
     def _filled_vectors(self, folder: Path) -> ChromaVectorStore:
         store = ChromaVectorStore(
-            self.embedder, directory=folder, collection_name="passages", hydrate=self.hydrate
+            self.embedder,
+            directory=folder,
+            collection_name="passages",
+            hydrate=self.hydrate,
+            clamp_relevance=True,
         )
         missing = sorted(self._documents.keys() - store.ids())
         texts = [self._documents[id_].page_content for id_ in missing]

@@ -147,8 +147,9 @@ class ChromaVectorStore(VectorIndex):
     With `hydrate`, which gives the documents of ids, Chroma keeps no text: it adds faster, takes a third of
     the disk, and hits whose document is gone are left out. A `filter` is Chroma's `where`, of one key or
     several: ``{"document_id": {"$in": [...]}, "page": 3}``; one of documents only is searched exactly, from
-    the vector file in `directory`. A `guard` opens damaged files in a child process first. Raises
-    IndexUnusable.
+    the vector file in `directory`. Relevance scores are LangChain's; `clamp_relevance` cuts them to 0 to 1,
+    where vectors of length 1 have their cosine in every space. A `guard` opens damaged files in a child
+    process first. Raises IndexUnusable.
     """
 
     def __init__(
@@ -160,8 +161,10 @@ class ChromaVectorStore(VectorIndex):
         space: Space = "cosine",
         hydrate: Hydrate | None = None,
         guard: CrashGuard | None = None,
+        clamp_relevance: bool = False,
     ):
         self._embeddings = embeddings
+        self.clamp_relevance = clamp_relevance
         self._hydrate = hydrate
         self._guard = guard
         self._name = collection_name or f"memory-{uuid4().hex}"

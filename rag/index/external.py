@@ -5,9 +5,10 @@ import importlib
 import inspect
 import json
 import logging
+import operator
 import sqlite3
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -349,6 +350,7 @@ class ExternalVectorIndex(VectorIndex):
     """
 
     _hydrate: Hydrate
+    clamp_relevance = True
 
     def __init__(
         self,
@@ -515,17 +517,50 @@ class ExternalVectorIndex(VectorIndex):
 
 
 def matches_filter(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:
-    """Return whether metadata match a filter of values and lists of values.
+    """Return whether metadata match a filter: values, comparisons, "$and" and "$or", as Chroma's.
 
     >>> matches_filter({"document_id": "d", "page": 3}, {"document_id": {"$in": ["c", "d"]}, "page": 3})
     True
+    >>> matches_filter({"page": 3}, {"$or": [{"page": {"$gt": 3}}, {"page": {"$ne": 2}}]})
+    True
     """
-    return all(_matches(metadata.get(key), value) for key, value in (wanted or {}).items())
+    return all(_matches_key(metadata, key, value) for key, value in (wanted or {}).items())
 
 
-def _matches(value: Any, wanted: Any) -> bool:
-    if not isinstance(wanted, Mapping):
-        return bool(value == wanted)
-    if wanted.keys() != {"$in"}:
-        raise ValueError(f"The filters of this store know values and $in, not {', '.join(wanted)}.")
-    return value in wanted["$in"]
+def _matches_key(metadata: Mapping[str, Any], key: str, wanted: Any) -> bool:
+    if key == "$and":
+        return all(matches_filter(metadata, each) for each in wanted)
+    if key == "$or":
+        return any(matches_filter(metadata, each) for each in wanted)
+    comparisons = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
+    if unknown := comparisons.keys() - COMPARISONS.keys():
+        raise ValueError(
+            f"There is no filter {', '.join(sorted(unknown))}. Choose from: {', '.join(COMPARISONS)}."
+        )
+    value = metadata.get(key)
+    return all(COMPARISONS[name](value, other) for name, other in comparisons.items())
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return a comparison of numbers or of texts; values that have no order do not match."""
+
+    def matches(value: Any, other: Any) -> bool:
+        try:
+            return compare(value, other)
+        except TypeError:
+            return False
+
+    return matches
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": _ordered(operator.gt),
+    "$gte": _ordered(operator.ge),
+    "$lt": _ordered(operator.lt),
+    "$lte": _ordered(operator.le),
+    "$in": lambda value, among: value in among,
+    "$nin": lambda value, among: value not in among,
+}
+"""Comparisons of a metadata value, absent as None, with another."""

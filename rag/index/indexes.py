@@ -505,7 +505,12 @@ class Indexes:
 def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
     guard = CrashGuard(directory, name)
     return ChromaVectorStore(
-        embedder, directory=directory, collection_name=name, hydrate=hydrate, guard=guard
+        embedder,
+        directory=directory,
+        collection_name=name,
+        hydrate=hydrate,
+        guard=guard,
+        clamp_relevance=True,
     )
 
 

@@ -1,7 +1,7 @@
 """Vector index interface, its retriever with scores, metadata filters, and maximal marginal relevance."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -129,15 +129,49 @@ def _with_scores(found: Scored) -> list[Document]:
     return [with_score(document, score) for document, score in found]
 
 
+class Docstore(Mapping[str, Document]):
+    """View of a vector index by id, as in LangChain's stores: `docstore.search(id)`, `docstore._dict`."""
+
+    def __init__(self, index: "VectorIndex"):
+        self._index = index
+
+    def search(self, search: str) -> Document | str:
+        """Return the document with this id, or a sentence that there is none."""
+        return self.get(search, f"ID {search} not found.")
+
+    @property
+    def _dict(self) -> Mapping[str, Document]:
+        return self
+
+    def __getitem__(self, id_: str) -> Document:
+        found = self._index.get_by_ids([id_])
+        if not found:
+            raise KeyError(id_)
+        return found[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._index.ids()))
+
+    def __len__(self) -> int:
+        return len(self._index.ids())
+
+
 class VectorIndex(VectorStore):
     """LangChain vector store that is kept in step with the ledger, chunk id by chunk id.
 
-    Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``.
+    Its searches take a `filter` of equal or listed values, ``{"document_id": {"$in": [...]}}``. Relevance
+    scores are LangChain's for the space, or cut to 0 to 1 with `clamp_relevance`.
     """
 
     _embeddings: Embeddings
     _hydrate: Hydrate | None
     space: Space = "cosine"
+    clamp_relevance: bool = False
+
+    @property
+    def docstore(self) -> Docstore:
+        """The documents by id."""
+        return Docstore(self)
 
     @property
     def embeddings(self) -> Embeddings:
@@ -208,7 +242,14 @@ class VectorIndex(VectorStore):
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **kwargs)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return RELEVANCE[self.space]
+        if self.clamp_relevance:
+            return RELEVANCE[self.space]
+        langchains: dict[Space, Callable[[float], float]] = {
+            "cosine": self._cosine_relevance_score_fn,
+            "l2": self._euclidean_relevance_score_fn,
+            "ip": self._max_inner_product_relevance_score_fn,
+        }
+        return langchains[self.space]
 
     def read_by(self, hydrate: Hydrate) -> Self:
         """Return a read-only view of this index whose documents come from `hydrate`."""
@@ -223,7 +264,8 @@ class VectorIndex(VectorStore):
     def ranked(self, vector: Sequence[float], k: int, chosen: Mapping[str, Any] | None = None) -> Hits:
         """Return at most `k` ids that a filter chooses with their relevance to a vector, best first."""
         hits = self.nearest(vector, k, filter=chosen)
-        return [(id_, RELEVANCE[self.space](distance)) for id_, distance in hits]
+        relevance = self._select_relevance_score_fn()
+        return [(id_, relevance(distance)) for id_, distance in hits]
 
     def max_marginal_relevance_search_by_vector(
         self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
@@ -240,7 +282,8 @@ class VectorIndex(VectorStore):
         if not there:
             return {}
         far = distances(rows, np.asarray(vector, np.float32), self.space)
-        return {id_: RELEVANCE[self.space](float(distance)) for id_, distance in zip(there, far, strict=True)}
+        relevance = self._select_relevance_score_fn()
+        return {id_: relevance(float(distance)) for id_, distance in zip(there, far, strict=True)}
 
     def as_retriever(self, **kwargs: Any) -> VectorStoreRetriever:
         """Return a retriever over this index, whose results have a score; `kwargs` are the retriever's."""

@@ -22,6 +22,7 @@ from rag.models.hub import open_sentence_transformer
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
 from rag.models.packaged.catalog import Model
+from rag.text.prompt_parts import count_tokens
 
 Floats = NDArray[np.float32]
 Role = Literal["query", "passage"]
@@ -62,6 +63,10 @@ class Embedder(Embeddings):
     def spec(self) -> str:
         """Argument of `open_embedder` that opens this model."""
         return self.name
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text by the model's tokenizer, estimated where it is not at hand."""
+        return [count_tokens(text) for text in texts]
 
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each passage, in order."""
@@ -261,6 +266,11 @@ class SentenceTransformersEmbedder(Embedder):
         except (RuntimeError, ValueError) as error:
             raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text by the model's tokenizer."""
+        tokenizer = self._model.tokenizer
+        return [len(tokenizer.encode(_replace_surrogates(text), add_special_tokens=False)) for text in texts]
+
 
 def _fingerprint(weights: dict[str, Any]) -> str:
     """Return the sha256 of the weights by name, without BERT's pooler, which is random in most models."""
@@ -304,6 +314,10 @@ class OnnxEmbedder(Embedder):
         size = max(1, min(-(-len(rows) // CORES), TOKENS_AT_ONCE // max(map(len, rows))))
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
         return self._run(rows) if len(parts) == 1 else np.concatenate(list(self._run_parallel(parts)))
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text by the model's tokenizer, at most those that the model reads."""
+        return _lengths(self._tokenizer, texts)
 
     def _encoded(self, texts: Sequence[str]) -> Iterable[Any]:
         """Tokenize texts: a single one without releasing the interpreter lock to other threads."""
@@ -363,6 +377,10 @@ class UseEmbedder(Embedder):
         with self._threads.limit(limits=1, user_api="blas"):
             return np.concatenate([self._encode(rows[a:b]) for a, b in pairwise(_cuts(rows))])
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text by the model's tokenizer, at most those that the model reads."""
+        return _lengths(self._tokenizer, texts)
+
     def _encode(self, rows: Sequence[Sequence[int]]) -> Floats:
         w = self._w
         ids = np.concatenate([np.asarray(row, np.int64) for row in rows])
@@ -416,6 +434,14 @@ def _context_windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: 
     same = inside & (texts[places] == texts[:, None])
     seen: Floats = (hidden[places] * same[..., None]).reshape(len(hidden), -1)
     return seen
+
+
+def _lengths(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+    """Return the tokens of each text, without those that a model adds at both ends."""
+    rows = tokenizer.encode_batch_fast(
+        [_replace_surrogates(text) for text in texts], add_special_tokens=False
+    )
+    return [len(row.ids) for row in rows]
 
 
 def _cuts(rows: Sequence[Sequence[int]]) -> Iterator[int]:

@@ -4,6 +4,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,11 +81,21 @@ def _cached(hub_id: str) -> bool:
         return False
 
 
+def require_sentence_transformers(spec: str) -> None:
+    """Raise ModelUnavailable where the package that opens such a model is not installed."""
+    if find_spec("sentence_transformers") is None:
+        raise ModelUnavailable(
+            f"The model {spec!r} needs the package sentence-transformers, which is not installed. Install "
+            "it with `pip install 'footnote[sentence-transformers]'`, or choose another model."
+        )
+
+
 def open_cross_encoder(spec: str) -> "CrossEncoder":
     """Open a model by folder or hub id, with logits as scores. Imports torch, which takes seconds.
 
     Only safetensors are loaded, and no code of the model. Raises ModelUnavailable.
     """
+    require_sentence_transformers(spec)
     on_disk = only_on_disk(spec)
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
@@ -106,6 +117,7 @@ def open_cross_encoder(spec: str) -> "CrossEncoder":
 
 def open_sentence_transformer(spec: str) -> "SentenceTransformer":
     """Open an embedding model by folder or hub id, as `open_cross_encoder` does."""
+    require_sentence_transformers(spec)
     on_disk = only_on_disk(spec)
     from sentence_transformers import SentenceTransformer
 

@@ -69,6 +69,11 @@ class ChatModel(LanguageModel):
         self._model = model
         self.settings = LLMSettings(base_url="", model=_model_name(model), context_tokens=context_tokens)
 
+    @property
+    def model(self) -> Runnable[Any, Any]:
+        """The model that is adapted."""
+        return self._model
+
     def stream(
         self,
         messages: Chat,

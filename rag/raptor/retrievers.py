@@ -4,7 +4,7 @@ import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -25,6 +25,7 @@ HELD_BACK = (
     1.0  # standard deviations of leaves that a summary loses: on many subjects, it is near any question
 )
 BUDGET = 2000  # tokens, as in the paper
+SUMMARIES = 1000  # tokens of the summaries that come with the leaves, beside their budget
 CANDIDATES = 200  # nodes nearest the question
 TOP_K = 5  # of each layer, as in the paper
 ASKED = 0.5  # weight of similarity against informativeness, both in deviations, for overview questions
@@ -146,6 +147,8 @@ class QueryView:
         self._document_ids = document_ids
         self._nodes: dict[str, NodeRecord] = {}
         self._near: dict[str, float] = {}
+        self.passed: dict[str, None] = {}
+        """The summaries that the search came through, the first first."""
 
     def roots(self) -> list[str]:
         """Return the ids of the topmost nodes; raises RetrievalError where there is no tree."""
@@ -187,6 +190,18 @@ class QueryView:
         """Return the leaves among the nodes, in their order."""
         return [id_ for id_ in ids if self.is_leaf(id_)]
 
+    def pass_by(self, ids: Iterable[str]) -> None:
+        """Note the summaries among the nodes as passed."""
+        self.passed.update(dict.fromkeys(id_ for id_ in ids if not self.is_leaf(id_)))
+
+    def summaries_above(self, leaf_ids: Sequence[str], budget: int) -> dict[str, list[NodeRecord]]:
+        """Return those of the passed summaries that fit into a budget, by each leaf that they are above."""
+        above = self._forest.ancestors(leaf_ids)
+        there = {id_ for ids in above.values() for id_ in ids}
+        passed = [id_ for id_ in self.passed if id_ in there]
+        kept = fill_budget(passed, lambda id_: count_tokens(self.node(id_).text), budget)
+        return {leaf: [self.node(id_) for id_ in kept if id_ in ids] for leaf, ids in above.items()}
+
     def node(self, node_id: str) -> NodeRecord:
         """Return a node that was read before."""
         return self._nodes[node_id]
@@ -212,9 +227,10 @@ class QueryView:
         return {id_: self._nodes[id_] for id_ in wanted if id_ in self._nodes}
 
 
-def leaf_document(leaf: NodeRecord, score: float, path: Sequence[NodeRecord]) -> Document:
+def leaf_document(
+    leaf: NodeRecord, score: float, path: Sequence[NodeRecord], passed: Sequence[NodeRecord] = ()
+) -> Document:
     """Return a leaf as a LangChain document with its similarity and the summaries above it."""
-    above = [{"id": node.id, "level": node.level, "text": node.text} for node in path]
     place = ChunkRecord(
         leaf.id,
         leaf.document_id or "",
@@ -227,13 +243,26 @@ def leaf_document(leaf: NodeRecord, score: float, path: Sequence[NodeRecord]) ->
         leaf.heading,
         leaf.text,
     )
-    return to_document(place, score=score, path=above)
+    return to_document(place, score=score, path=_told(path), tree_summaries=_told(passed))
+
+
+def summary_document(node: NodeRecord, score: float) -> Document:
+    """Return a summary as a LangChain document, with its level from 1."""
+    metadata = {"document_id": node.document_id or "", "document": node.document, "level": node.level}
+    return Document(id=node.id, page_content=node.text, metadata={**metadata, "score": score})
+
+
+def _told(nodes: Sequence[NodeRecord]) -> list[dict[str, Any]]:
+    return [{"id": node.id, "level": node.level, "text": node.text} for node in nodes]
 
 
 class TreeRetriever(BaseRetriever):
     """Retriever of at most `k` leaves that fill a budget of `tokens`, of the chosen documents or of all.
 
-    Metadata have the similarity as "score", and the summaries above as "path". Raises RetrievalError.
+    Metadata have the similarity as "score", the summaries above as "path", and those of them that the search
+    found or passed as "tree_summaries": context for a model, within SUMMARIES tokens. With
+    `summaries="documents"` all nodes are documents, as in the paper, in the order in which they are found;
+    those of summaries have a "level" and no place in a document. Raises RetrievalError.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -242,6 +271,7 @@ class TreeRetriever(BaseRetriever):
     tokens: int = BUDGET
     k: int | None = None
     document_ids: Collection[str] | None = None
+    summaries: Literal["context", "documents"] = "context"
 
     def _get_relevant_documents(
         self,
@@ -250,14 +280,27 @@ class TreeRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         view = QueryView(self.forest, query, self.document_ids)
-        chosen = fill_budget(
-            self._ordered(query, view), lambda id_: count_tokens(view.node(id_).text), self.tokens
-        )
-        return [leaf_document(*found) for found in view.described(chosen[: self.k])]
+        with_nodes = self.summaries == "documents"
+        order = self._nodes(query, view) if with_nodes else self._ordered(query, view)
+        chosen = fill_budget(order, lambda id_: count_tokens(view.node(id_).text), self.tokens)[: self.k]
+        leaves = view.leaves_among(chosen)
+        above = {} if with_nodes else view.summaries_above(leaves, SUMMARIES)
+        documents = {
+            leaf.id: leaf_document(leaf, near, path, above.get(leaf.id, ()))
+            for leaf, near, path in view.described(leaves)
+        }
+        inner = [id_ for id_ in chosen if id_ not in documents]
+        near = view.similarities(inner)
+        documents |= {id_: summary_document(view.node(id_), near[id_]) for id_ in inner}
+        return [documents[id_] for id_ in chosen]
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
         """Yield the ids of leaves, best first."""
         raise NotImplementedError
+
+    def _nodes(self, query: str, view: QueryView) -> Iterator[str]:
+        """Yield the ids of nodes of all levels, in the order in which they are found."""
+        yield from self._ordered(query, view)
 
 
 class CollapsedTreeRetriever(TreeRetriever):
@@ -271,8 +314,12 @@ class CollapsedTreeRetriever(TreeRetriever):
             yield from overview(view)
             return
         near = view.nearest(CANDIDATES)
+        view.pass_by(near)
         leaves = view.leaves_among(near)
         yield from order_collapsed(near, leaves, self.forest.ancestors(leaves))
+
+    def _nodes(self, query: str, view: QueryView) -> Iterator[str]:  # noqa: ARG002 - the view knows it
+        yield from view.nearest(CANDIDATES)
 
 
 class TreeTraversalRetriever(TreeRetriever):
@@ -286,8 +333,14 @@ class TreeTraversalRetriever(TreeRetriever):
             near = view.similarities(layer)
             found |= {id_: near[id_] for id_ in near if view.is_leaf(id_)}
             inner = sorted((id_ for id_ in near if not view.is_leaf(id_)), key=lambda id_: (-near[id_], id_))
+            view.pass_by(inner[: self.top_k])
             layer = [child for id_ in inner[: self.top_k] for child in view.children(id_)]
         yield from sorted(found, key=lambda id_: (-found[id_], id_))
+
+    def _nodes(self, query: str, view: QueryView) -> Iterator[str]:
+        leaves = list(self._ordered(query, view))
+        yield from view.passed
+        yield from leaves
 
 
 class LeavesRetriever(TreeRetriever):
@@ -303,6 +356,7 @@ def overview(view: QueryView) -> Iterator[str]:
     given: dict[str, None] = {}
     seen: dict[str, None] = {}
     roots = _nearest_first(view, view.roots())
+    view.pass_by(roots)
     for cluster in round_robin(_clusters(view, id_) for id_ in roots):
         leaves = [cluster] if view.is_leaf(cluster) else view.leaves_among(view.children(cluster))
         fresh = [id_ for id_ in leaves if id_ not in seen]
@@ -320,8 +374,9 @@ def _clusters(view: QueryView, node_id: str) -> Iterator[str]:
         yield node_id
         return
     children = view.children(node_id)
-    inner = [id_ for id_ in children if not view.is_leaf(id_)]
-    yield from round_robin(_clusters(view, id_) for id_ in _nearest_first(view, inner))
+    inner = _nearest_first(view, [id_ for id_ in children if not view.is_leaf(id_)])
+    view.pass_by(inner)
+    yield from round_robin(_clusters(view, id_) for id_ in inner)
     if len(inner) < len(children):
         yield node_id
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.errors import Cancelled, EmbeddingError, RetrievalError
+from rag.errors import Cancelled, EmbeddingError, RetrievalError, TreeMissing
 from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
@@ -27,16 +27,22 @@ from storage.records import ChunkRecord, ChunkSpan
 from storage.trees import BranchRecord, NodeRecord, Trees
 
 log = logging.getLogger(__name__)
-FORMAT = 1  # version of the trees; after a change they are built again
+FORMAT = 2  # version of the trees; after a change they are built again
 DEPTH = 5  # layers of summaries, as in the paper
 EMBED_BATCH = 8  # nodes; a question's embedding waits for one batch at most
-SIZE = 120  # tokens of a leaf by `count_tokens`, which is too high: about 100 of a model's
+SIZE = 100  # tokens of a leaf by the embedding model's tokenizer, as in the paper
 LONGEST = 400  # tokens of a sentence; a longer one is a table or text without full stops, and is cut
 SUMMARIES_A_LEAF = 0.2  # over 60 stories and meetings, 7,522 leaves: 1,430 summaries
 SECONDS_A_NODE = 0.06  # on two cores, mostly for the embedding
-_LETTERS = 3.5  # Latin letters of a token, as in `count_tokens`
+_LETTERS = 4.2  # Latin letters of a token
 _OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 Keep = Callable[[Sequence[NodeRecord]], None]
+CountTokens = Callable[[Sequence[str]], list[int]]
+
+
+def estimated_tokens(texts: Sequence[str]) -> list[int]:
+    """Return the tokens of each text, estimated without a tokenizer."""
+    return [count_tokens(text) for text in texts]
 
 
 @dataclass(frozen=True)
@@ -172,25 +178,33 @@ def is_leaf_id(passage_id: str) -> bool:
     return passage_id.rpartition("-")[2].startswith("l")
 
 
-def leaves(text: str, chunks: Sequence[ChunkSpan | ChunkRecord], size: int = SIZE) -> list[ChunkSpan]:
+def leaves(
+    text: str,
+    chunks: Sequence[ChunkSpan | ChunkRecord],
+    size: int = SIZE,
+    count: CountTokens = estimated_tokens,
+) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
-    Text on one page and under one heading is cut as a whole, since chunks overlap. A sentence longer than
-    `size` tokens is a leaf of its own.
+    Text on one page and under one heading is cut as a whole, since chunks overlap. A sentence that does not
+    fit begins the next leaf; one longer than `size` tokens is a leaf of its own.
     """
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
-        for start, end in _pack_sentences(text, together[0].start, together[-1].end, size):
+        spans = list(_sentences(text, together[0].start, together[-1].end))
+        lengths = count([text[start:end] for start, end in spans])
+        for start, end in _pack_sentences(spans, lengths, size):
             found.append(ChunkSpan(start, end, page, heading))
     return found
 
 
-def _pack_sentences(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def _pack_sentences(
+    spans: Sequence[tuple[int, int]], lengths: Sequence[int], size: int
+) -> Iterator[tuple[int, int]]:
     first: int | None = None
     last = held = 0
-    for begin, stop in _sentences(text, start, end):
-        length = count_tokens(text[begin:stop])
+    for (begin, stop), length in zip(spans, lengths, strict=True):
         if first is not None and held + length > size:
             yield first, last
             first, held = None, 0
@@ -232,7 +246,7 @@ def estimate(characters: int, *, by_model: bool) -> Cost:
     >>> estimate(420_000, by_model=True)
     Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0)
     """
-    leaves = round(characters / (3.5 * SIZE))
+    leaves = round(characters / (_LETTERS * SIZE))
     summaries = round(leaves * SUMMARIES_A_LEAF)
     tokens = leaves * SIZE + 2 * summaries * SUMMARY if by_model else 0
     return Cost(leaves, summaries, tokens, (leaves + summaries) * SECONDS_A_NODE)
@@ -378,7 +392,7 @@ class Forest:
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
         if not self._ready_branches():
-            raise RetrievalError(
+            raise TreeMissing(
                 "There is no tree over these documents yet. Build one, or choose another way of searching."
             )
 
@@ -405,7 +419,7 @@ class Forest:
 
     def _leaves(self, document_id: str) -> list[NodeRecord]:
         text, record = self.documents.text(document_id), self.documents.get(document_id)
-        cut = leaves(text, self.documents.chunks(document_id))
+        cut = leaves(text, self.documents.chunks(document_id), count=self.embedder.count_tokens)
         texts = [text[leaf.start : leaf.end] for leaf in cut]
         informativeness = weights(texts, rarities(texts))
         return [

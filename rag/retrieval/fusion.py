@@ -6,25 +6,59 @@ ordered by score, then id. Scores that are not finite count as the lowest of the
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from rag.index.vector_index import Ranking
 
 Normaliser = Callable[[Sequence[float]], list[float]]
+Join = Literal["inner", "outer"]
+Ties = Literal["order", "share"]
 
 
 def rrf(
-    rankings: Mapping[str, Ranking], weights: Mapping[str, float] | None = None, c: float = 60
+    rankings: Mapping[str, Ranking],
+    weights: Mapping[str, float] | None = None,
+    c: float = 60,
+    *,
+    ties: Ties = "order",
 ) -> dict[str, float]:
     """Fuse by weighted reciprocal rank: the sum of weight / (c + rank), ranks from 1 (SIGIR 2009).
 
+    Equal scores of one list have ranks in its order, or share the best of them.
+
     >>> rrf({"words": [("a", 9.0), ("b", 1.0)], "meaning": [("b", 0.9)]}, c=1)
     {'b': 0.8333333333333333, 'a': 0.5}
+    >>> rrf({"words": [("a", 9.0), ("b", 9.0), ("c", 1.0)]}, c=1, ties="share")
+    {'a': 0.5, 'b': 0.5, 'c': 0.25}
     """
     scores: dict[str, list[float]] = {}
     for name, ranking in rankings.items():
-        for rank, id_ in enumerate(distinct(ranking), start=1):
+        for id_, rank in _ranks(ranking, ties).items():
             scores.setdefault(id_, []).append(_weight(weights, name) / (c + rank))
     return _ordered(scores)
+
+
+def _ranks(ranking: Ranking, ties: Ties) -> dict[str, int]:
+    """Return each id's rank, from 1."""
+    found = distinct(ranking)
+    if ties == "order":
+        return {id_: rank for rank, id_ in enumerate(found, start=1)}
+    best: dict[float, int] = {}
+    for rank, score in enumerate(found.values(), start=1):
+        best.setdefault(score, rank)
+    return {id_: best[score] for id_, score in found.items()}
+
+
+def inner_join(rankings: Mapping[str, Ranking], join: Join) -> dict[str, Ranking]:
+    """Return the lists, with "inner" only of the ids that all of them found.
+
+    >>> inner_join({"words": [("a", 9.0), ("b", 3.0)], "meaning": [("b", 0.9)]}, "inner")
+    {'words': [('b', 3.0)], 'meaning': [('b', 0.9)]}
+    """
+    if join == "outer":
+        return dict(rankings)
+    shared = set.intersection(*({id_ for id_, _ in ranking} for ranking in rankings.values()))
+    return {name: [hit for hit in ranking if hit[0] in shared] for name, ranking in rankings.items()}
 
 
 def convex_combination(

@@ -16,12 +16,13 @@ from rag.errors import SettingsError
 from rag.index.bm25 import TantivyIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
-from rag.retrieval.ensemble import EnsembleRetriever
+from rag.retrieval.ensemble import EnsembleRetriever, log_failure
 from rag.retrieval.weights import NORMALISERS, POOL, HybridWeights
 from rag.text.tokenize import tokens
 
 NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
 OnFailure = Callable[[str, Exception], None]
+TIMEOUT = 10.0  # seconds that each half of a search may take
 WEIGHT = 0.1
 """Boost of a full file-name match ("in the Q3 2023 report", `2023 Q3.pdf`), as a share of the best score:
 more than the difference between two passages that say the same, less than that between one that answers and
@@ -121,7 +122,8 @@ class SearchParts:
             names=self.names,
             hydrate=self.hydrate,
             k=k,
-            on_failure=on_failure,
+            timeout=TIMEOUT,
+            on_failure=on_failure or log_failure,
             **fusing,
         )
 
@@ -138,9 +140,11 @@ def choose_retriever(
         case "mmr":
             return parts.vector("mmr", parts.hydrate, k=k, fetch_k=POOL)
         case "ensemble-cc":
-            return parts.ensemble(k, on_failure, boost=boost_by_name, **_calibrated(parts.mixture))
+            return parts.ensemble(
+                k, on_failure, method="cc", boost=boost_by_name, **_calibrated(parts.mixture)
+            )
         case "ensemble-rrf":
-            return parts.ensemble(k, on_failure, fusion="rrf")
+            return parts.ensemble(k, on_failure, method="rrf")
     raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
 
 

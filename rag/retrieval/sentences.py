@@ -16,6 +16,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
+from rag.retrieval.table_rows import score_rows
 from rag.text.facts import numbers
 from rag.text.language import language
 from rag.text.markers import inert
@@ -162,7 +163,7 @@ WEIGHTS = {
     "name": 0.8,
     "place": 1.3,
     "reason": 1.4,
-    "label": 3.0,
+    "row": 15.0,
 }
 TOGETHER = 3.5
 """A neighbour that scores within this of a pick joins it: it often explains a pronoun."""
@@ -200,9 +201,13 @@ class _Sentence:
     end: int
     text: str
     words: frozenset[str]
-    label: frozenset[str]  # words of the first cell of a table's row
     header: frozenset[str]  # words of the caption and the header of the table that it is a row of
     above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table."""
+        return self.text.startswith("|")
 
     @property
     def said(self) -> frozenset[str]:
@@ -219,7 +224,7 @@ def extract(
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
     units = [unit for unit in found if not unit.above_rows]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     if not units or not scorer.fits(passages):
         return []
     if scorer.no_shared_words and embedder is not None:
@@ -254,7 +259,7 @@ def sentence_words(passage: Passage) -> list[frozenset[str]]:
 def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     return [
         Pick(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
     ]
@@ -281,17 +286,18 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
         header = frozenset[str]() if above_rows else frozenset(tokens(above))
-        label = frozenset(tokens(row[0])) if row else frozenset[str]()
-        yield _Sentence(number, start, end, text, words, label, header, above_rows)
+        yield _Sentence(number, start, end, text, words, header, above_rows)
 
 
 def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Sentence, _Sentence, float]]:
     """Return the best sentences as (first, last, score), each with the neighbour that nearly equals it."""
     order = sorted(range(len(units)), key=lambda at: (-scores[at], at))
+    nearest = {units[at].is_row: scores[at] for at in reversed(order)}
+    nearest[True] = scores[order[0]]  # text may follow a row as the best text, not a row as the best row
     used: set[int] = set()
     picks: list[tuple[_Sentence, _Sentence, float]] = []
     for at in order:
-        if at in used or len(picks) == MOST or scores[at] < scores[order[0]] - BEHIND:
+        if at in used or len(picks) == MOST or scores[at] < nearest[units[at].is_row] - BEHIND:
             continue
         if any(units[at].words <= first.words | last.words for first, last, _ in picks):
             continue
@@ -308,7 +314,7 @@ def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Se
 
 def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
-    if one.text.startswith("|") or other.text.startswith("|"):  # rows explain nothing of each other
+    if one.is_row or other.is_row:  # rows explain nothing of each other
         return False
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
@@ -331,7 +337,7 @@ def substance(token: str) -> float:
 
 
 class _Scorer:
-    def __init__(self, question: str, units: Sequence[_Sentence]):
+    def __init__(self, question: str, units: Sequence[_Sentence], passages: Sequence[Passage]):
         self._units = units
         self._question = question
         asked = tokens(question)
@@ -351,6 +357,7 @@ class _Scorer:
         for unit in units:
             self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.said
         self._asked = QuestionType(question)
+        self._row_scores = score_rows(question, passages)
         self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
 
     @property
@@ -379,7 +386,7 @@ class _Scorer:
             "before": self._holds(self._beside(at, -1) - unit.said),
             "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
-            "label": len(unit.label & self._held) / len(unit.label) if unit.label else 0.0,
+            "row": self._row_scores.get((unit.number, unit.start), 0.0),
             **self._asked.cues(unit.text),
         }
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0

@@ -38,6 +38,7 @@ STORES = {
     "in memory": ("langchain_core.vectorstores:InMemoryVectorStore", "{}"),
     "faiss": ("langchain_community.vectorstores:FAISS", '{"normalize_L2": true}'),
     "qdrant": ("langchain_qdrant:QdrantVectorStore", QDRANT),
+    "deeplake": ("rag.index.deeplake:DeepLake", '{"dataset_path": "%s/lake-{owner}"}'),
     "sklearn": ("langchain_community.vectorstores:SKLearnVectorStore", '{"metric": "euclidean"}'),
 }
 """SKLearn's knows nothing but adding and searching: it neither deletes, nor tells what it holds."""

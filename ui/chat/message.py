@@ -245,7 +245,7 @@ def show_answer(
             _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         if message.state == "complete" and not message.passages and not workspace.library.documents.list():
-            st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+            st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         _show_copy(message)
         _show_sources(message, standings)
         if found_nothing(message):

@@ -1,7 +1,6 @@
 """Chat page: the open conversation or the welcome screen, the answer stream, the input."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -12,13 +11,15 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
-from ui.chat.input import ask, show_box, show_refused_question, show_turn
+from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
 from ui.components.labels import count
 from ui.components.messages import show_errors
-from ui.documents.sample import offer_sample, show_sample_questions
+from ui.documents import introduction
+from ui.documents import panel as document_panel
+from ui.documents.sample import offer_sample
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
@@ -78,6 +79,8 @@ def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
         st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
+    elif document_panel.PARAMETER in st.query_params:
+        document_panel.show_chosen(here)
     else:
         trace_panel.show_chosen(here)
 
@@ -96,7 +99,7 @@ def _opened(here: Workspace) -> ConversationRecord | None:
 
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
-    documents = here.library.documents.list()
+    documents = here.documents()
     if documents:
         st.title("Ask your documents")
         ready = sum(record.state in SEARCHABLE for record in documents)
@@ -108,7 +111,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     uploader(here, limit_mb)
     if not documents:
         offer_sample(here)
-    show_sample_questions(here, partial(ask, here=here))
+    introduction.show_newest(documents, here, document_panel.choose)
     if services().llm is None:
         with st.container(border=True):
             st.markdown(

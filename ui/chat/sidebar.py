@@ -38,7 +38,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
             label_visibility="collapsed",
             live="300ms",
         )
-        found = workspace.conversations.list(search)
+        found = workspace.chats(search)
         if search and not found:
             st.caption("No matching chats.")
         with st.container(key="chats", gap=None):
@@ -64,16 +64,14 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
         with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
             for form, name in _FORMS.items():
                 _show_download(workspace, conversation, form, name)
-        # No dialog: its buttons do not respond while an answer is being written.
-        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
-            st.markdown("Delete this chat? Your documents stay.")
-            st.button(
-                "Delete permanently",
-                type="primary",
-                key=f"delete-{conversation.id}",
-                on_click=_delete,
-                args=(workspace, conversation.id),
-            )
+        st.button(
+            "Delete",
+            icon=":material/delete:",
+            type="tertiary",
+            key="delete-chat",
+            on_click=_delete,
+            args=(workspace, conversation),
+        )
 
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
@@ -92,7 +90,8 @@ def _show_download(workspace: Workspace, conversation: ConversationRecord, form:
 def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     """Return the conversation of an id; None if it does not exist."""
     with suppress(NotFound):
-        return workspace.conversations.open(chat) if chat else None
+        hidden = workspace.deletions.hidden
+        return workspace.conversations.open(chat) if chat and chat not in hidden else None
     return None
 
 
@@ -178,7 +177,7 @@ def _rename(workspace: Workspace, conversation_id: str) -> None:
 
 
 @flash_errors
-def _delete(workspace: Workspace, conversation_id: str) -> None:
+def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
     with suppress(NotFound):  # deleted in another tab
-        workspace.delete_conversation(conversation_id)
+        workspace.remove_conversation(conversation.id, conversation.title or UNTITLED)
     go_to(None)

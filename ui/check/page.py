@@ -88,7 +88,7 @@ def _show_form(here: Workspace) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
     if not documents:
         st.markdown("No documents to check against yet. Add documents first.")
-        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         return
     st.markdown("See which statements of a draft, an e-mail or another model's answer your documents say.")
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})

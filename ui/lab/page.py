@@ -42,7 +42,7 @@ def show() -> None:
     documents = searchable(here.library.documents)
     if not documents:
         st.markdown("No documents to search yet. Add documents first.")
-        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         return
     st.header("Questions")
     _show_making(here)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.errors import EntryRefused
-from rag.ingest.page_images import PageImages
 from rag.services import Services
 from rag.settings import Settings
 from rag.settings import load as load_settings
@@ -54,13 +53,7 @@ class PageServices(Services):
         """Open everything; raises SettingsError or StorageError."""
         self.auth_mode, self.sessions = read_auth_mode(settings), Sessions()
         self.render_priority = RenderPriority()
-        self.page_images = PageImages()
         super().__init__(settings, local=isinstance(self.auth_mode, LocalUser))
-
-    def close(self) -> None:
-        """Stop the jobs and close the data directory."""
-        self.page_images.close()
-        super().close()
 
     def visitor(self) -> Visitor | None:
         """Return the visitor of the page that is being drawn; None if not signed in. Raises EntryRefused."""

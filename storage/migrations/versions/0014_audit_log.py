@@ -4,7 +4,7 @@ from alembic import op
 from sqlalchemy import JSON, Column, DateTime, Integer, PrimaryKeyConstraint, Text
 
 revision = "0014"
-down_revision = "0012"
+down_revision = "0013"
 
 SQLITE = (
     """CREATE TRIGGER audit_log_insert BEFORE INSERT ON audit_log

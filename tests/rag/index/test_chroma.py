@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from langchain_community.docstore import InMemoryDocstore
 from langchain_core.documents import Document
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
@@ -30,7 +31,11 @@ class TestChromaInMemoryStandard(VectorStoreIntegrationTests):
 def circle() -> ChromaVectorStore:
     angles = ["0", "10", "12", "80", "170"]
     return ChromaVectorStore.from_texts(
-        angles, ByAngle(), [{"angle": int(a), "half": int(a) // 90} for a in angles], ids=angles
+        angles,
+        ByAngle(),
+        [{"angle": int(a), "half": int(a) // 90} for a in angles],
+        ids=angles,
+        clamp_relevance=True,
     )
 
 
@@ -72,7 +77,7 @@ def test_scores_are_distances_and_relevance_is_in_0_to_1(circle: ChromaVectorSto
 
 @pytest.mark.parametrize("space", ["cosine", "l2", "ip"])
 def test_relevance_is_the_cosine_in_every_space(space):
-    store = ChromaVectorStore.from_texts(["0", "60"], ByAngle(), space=space)
+    store = ChromaVectorStore.from_texts(["0", "60"], ByAngle(), space=space, clamp_relevance=True)
     [_, (_, score)] = store.similarity_search_with_relevance_scores("0", k=2)
     assert score == pytest.approx(0.5, abs=1e-5)
 
@@ -190,3 +195,12 @@ def test_a_thousand_random_vectors_find_their_true_neighbours():
         found = store.nearest(vectors[n].tolist(), 10)
         hits += len(true & {id_ for id_, _ in found})
     assert hits >= 495
+
+
+def test_documents_are_looked_up_by_id_as_in_langchains_docstores():
+    store = ChromaVectorStore.from_texts(["10", "90"], ByAngle(), ids=["a", "b"])
+    found = store.docstore.search("a")
+    assert isinstance(found, Document) and (found.id, found.page_content) == ("a", "10")
+    assert store.docstore.search("gone") == InMemoryDocstore().search("gone")
+    assert [each.page_content for each in store.docstore._dict.values()] == ["10", "90"]
+    assert len(store.docstore) == 2 and "gone" not in store.docstore

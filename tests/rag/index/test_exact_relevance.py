@@ -1,8 +1,13 @@
 import math
+from pathlib import Path
 
+import chromadb
 import pytest
+from chromadb.config import Settings
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_community.vectorstores import Chroma
+from langchain_core._api import suppress_langchain_deprecation_warning
 from langchain_core.embeddings import Embeddings
 
 from rag.index.chroma import ChromaVectorStore
@@ -73,8 +78,28 @@ class AsWritten(Embeddings):
     ],
 )
 def test_a_collection_tells_the_relevance_of_its_own_space(space: Space, expected: dict[str, float]):
-    store = ChromaVectorStore.from_texts(list(expected), AsWritten(), space=space)
+    store = ChromaVectorStore.from_texts(list(expected), AsWritten(), space=space, clamp_relevance=True)
     found = store.similarity_search_with_relevance_scores("1 0", k=5)
     assert {document.page_content: score for document, score in found} == pytest.approx(expected, abs=1e-6)
     above = store.similarity_search_with_relevance_scores("1 0", k=5, score_threshold=0.55)
     assert {document.page_content for document, _ in above} == {t for t, s in expected.items() if s > 0.55}
+
+
+@pytest.mark.filterwarnings("ignore:Relevance scores must be between 0 and 1")
+@pytest.mark.parametrize("space", RELEVANCE)
+def test_without_clamping_relevance_is_that_of_langchains_chroma(space: Space, tmp_path: Path):
+    texts = ["1 0", "0.6 0.8", "3 0", "0 1", "-3 0"]
+    ours = ChromaVectorStore.from_texts(texts, AsWritten(), space=space)
+    client = chromadb.PersistentClient(str(tmp_path), settings=Settings(anonymized_telemetry=False))
+    with suppress_langchain_deprecation_warning():
+        theirs = Chroma.from_texts(
+            texts, AsWritten(), client=client, collection_metadata={"hnsw:space": space}
+        )
+    for question in ("1 0", "0 1"):
+        expected = theirs.similarity_search_with_relevance_scores(question, k=5)
+        found = ours.similarity_search_with_relevance_scores(question, k=5)
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=1e-6)
+        assert {d.page_content: s for d, s in found} == pytest.approx(
+            {d.page_content: s for d, s in expected}, abs=1e-6
+        )
+    client.close()

@@ -10,6 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from rag.errors import StoreFailed
+from rag.index.chroma import ChromaVectorStore
 from rag.index.external import WIDEST, ExternalVectorIndex, StoreSpec
 
 FAISS = "langchain_community.vectorstores:FAISS"
@@ -143,8 +144,29 @@ def test_a_filter_holds_and_still_fills_the_list(store):
     assert angles(store.similarity_search("90", k=99, filter=tenth)) == list(range(39, 29, -1))
     assert set(angles(store.similarity_search("0", k=99, filter={"page": 2}))) == set(range(2, 180, 3))
     assert store.similarity_search("0", k=3, filter={"document_id": {"$in": []}}) == []
-    with pytest.raises(ValueError, match="gt"):
-        store.similarity_search("0", k=3, filter={"page": {"$gt": 1}})
+    with pytest.raises(ValueError, match="like"):
+        store.similarity_search("0", k=3, filter={"page": {"$like": 1}})
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"page": {"$gt": 1}},
+        {"$and": [{"page": {"$gte": 1}}, {"page": {"$lt": 2}}]},
+        {"page": {"$lte": 0}},
+        {"page": {"$ne": 1}},
+        {"page": {"$nin": [0, 2]}},
+        {"$and": [{"page": {"$in": [1, 2]}}, {"page": {"$ne": 2}}]},
+        {"$or": [{"page": 0}, {"page": {"$gt": 1}}]},
+    ],
+    ids=str,
+)
+def test_comparisons_choose_what_they_choose_in_chroma(store, wanted):
+    texts = [str(number) for number in range(180)]
+    pages = [{"page": number % 3} for number in range(180)]
+    chroma = ChromaVectorStore.from_texts(texts, ByAngle(), pages)
+    expected = angles(chroma.similarity_search("10.2", k=20, filter=wanted))
+    assert angles(store.similarity_search("10.2", k=20, filter=wanted)) == expected != []
 
 
 def test_mmr_prefers_what_differs_and_keeps_to_the_filter(store):

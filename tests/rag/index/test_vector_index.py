@@ -12,7 +12,9 @@ from rag.index.vector_index import SEARCH_TYPES, VectorStoreRetriever
 
 TEXTS = [f"text {n}" for n in range(6)]
 STORES = {
-    "chroma": lambda: ChromaVectorStore.from_texts(TEXTS, DeterministicFakeEmbedding(size=8)),
+    "chroma": lambda: ChromaVectorStore.from_texts(
+        TEXTS, DeterministicFakeEmbedding(size=8), clamp_relevance=True
+    ),
     "another's": lambda: Scored.from_texts(TEXTS, DeterministicFakeEmbedding(size=8)),
 }
 

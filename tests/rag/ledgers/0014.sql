@@ -4,6 +4,19 @@ CREATE TABLE alembic_version (
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 INSERT INTO "alembic_version" VALUES('0014');
+CREATE TABLE api_keys (
+	id TEXT NOT NULL, 
+	owner TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	sha256 TEXT NOT NULL, 
+	scopes JSON NOT NULL, 
+	collections JSON, 
+	created DATETIME NOT NULL, 
+	expires DATETIME, 
+	used DATETIME, 
+	CONSTRAINT pk_api_keys PRIMARY KEY (id), 
+	CONSTRAINT fk_api_keys_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE
+);
 CREATE TABLE audit_log (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	at DATETIME NOT NULL, 
@@ -31,10 +44,10 @@ CREATE TABLE chunks (
 	CONSTRAINT pk_chunks PRIMARY KEY (id), 
 	CONSTRAINT fk_chunks_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "chunks" VALUES('c11d5208bbc3a28c-00000','c11d5208bbc3a28c',0,0,82,NULL,'Castle','# Castle
+INSERT INTO "chunks" VALUES('f7a71c390750bbb0-00000','f7a71c390750bbb0',0,0,82,NULL,'Castle','# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "chunks" VALUES('acef92c95b283b71-00000','acef92c95b283b71',0,0,39,NULL,'등대','# 등대
+INSERT INTO "chunks" VALUES('445021ed44cc6471-00000','445021ed44cc6471',0,0,39,NULL,'등대','# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
 CREATE TABLE citations (
@@ -50,9 +63,9 @@ CREATE TABLE citations (
 	CONSTRAINT pk_citations PRIMARY KEY (message_id, position), 
 	CONSTRAINT fk_citations_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "citations" VALUES('a958c6994e8fb5d9',0,1,0,76,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
-INSERT INTO "citations" VALUES('48ed9457622953fe',0,1,34,71,'verified',6,39,'등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',NULL,'');
-INSERT INTO "citations" VALUES('48ed9457622953fe',1,2,73,149,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
+INSERT INTO "citations" VALUES('92bf2100a3dbeccc',0,1,0,76,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
+INSERT INTO "citations" VALUES('3e1347ef8ed15bd9',0,1,34,71,'verified',6,39,'등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',NULL,'');
+INSERT INTO "citations" VALUES('3e1347ef8ed15bd9',1,2,73,149,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
 CREATE TABLE collections (
 	id TEXT NOT NULL, 
 	owner TEXT NOT NULL, 
@@ -73,7 +86,7 @@ CREATE TABLE conversations (
 	CONSTRAINT pk_conversations PRIMARY KEY (id), 
 	CONSTRAINT fk_conversations_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE
 );
-INSERT INTO "conversations" VALUES('a1f483d08f832c7b','ann','How deep is the moat of the castle?','how deep is the moat of the castle?','2026-11-24 22:49:43.413935','2026-11-24 22:49:45.107003','48ed9457622953fe');
+INSERT INTO "conversations" VALUES('bd4aa14e5870391e','ann','How deep is the moat of the castle?','how deep is the moat of the castle?','2026-11-24 22:03:57.365678','2026-11-24 22:03:58.113644','3e1347ef8ed15bd9');
 CREATE TABLE departures (
 	id TEXT NOT NULL, 
 	at DATETIME NOT NULL, 
@@ -85,18 +98,18 @@ CREATE TABLE document_facts (
 	CONSTRAINT pk_document_facts PRIMARY KEY (document_id), 
 	CONSTRAINT fk_document_facts_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "document_facts" VALUES('c11d5208bbc3a28c','[["title", "Castle", 2, 8, ""], ["language", "en", null, null, ""]]');
-INSERT INTO "document_facts" VALUES('acef92c95b283b71','[["title", "\ub4f1\ub300", 2, 4, ""], ["language", "ko", null, null, ""]]');
+INSERT INTO "document_facts" VALUES('f7a71c390750bbb0','[["title", "Castle", 2, 8, ""], ["language", "en", null, null, ""]]');
+INSERT INTO "document_facts" VALUES('445021ed44cc6471','[["title", "\ub4f1\ub300", 2, 4, ""], ["language", "ko", null, null, ""]]');
 CREATE TABLE document_texts (
 	document_id TEXT NOT NULL, 
 	text TEXT NOT NULL, 
 	CONSTRAINT pk_document_texts PRIMARY KEY (document_id), 
 	CONSTRAINT fk_document_texts_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "document_texts" VALUES('c11d5208bbc3a28c','# Castle
+INSERT INTO "document_texts" VALUES('f7a71c390750bbb0','# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "document_texts" VALUES('acef92c95b283b71','# 등대
+INSERT INTO "document_texts" VALUES('445021ed44cc6471','# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
 CREATE TABLE documents (
@@ -116,8 +129,8 @@ CREATE TABLE documents (
 	CONSTRAINT fk_documents_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_documents_replaces FOREIGN KEY(replaces) REFERENCES documents (id) ON DELETE SET NULL
 );
-INSERT INTO "documents" VALUES('c11d5208bbc3a28c','ann','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',83,'ready',NULL,NULL,1,NULL,'2026-11-24 22:49:29.697500','2026-11-24 22:49:41.396799',NULL,1,NULL,'',NULL);
-INSERT INTO "documents" VALUES('acef92c95b283b71','ann','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',94,'ready',NULL,NULL,1,NULL,'2026-11-24 22:49:41.442904','2026-11-24 22:49:42.241847',NULL,1,NULL,'',NULL);
+INSERT INTO "documents" VALUES('f7a71c390750bbb0','ann','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',83,'ready',NULL,NULL,1,NULL,'2026-11-24 22:03:48.711254','2026-11-24 22:03:56.006041',NULL,1,NULL,'',NULL);
+INSERT INTO "documents" VALUES('445021ed44cc6471','ann','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',94,'ready',NULL,NULL,1,NULL,'2026-11-24 22:03:56.022594','2026-11-24 22:03:56.614092',NULL,1,NULL,'',NULL);
 CREATE TABLE index_states (
 	owner TEXT NOT NULL, 
 	name TEXT NOT NULL, 
@@ -125,7 +138,7 @@ CREATE TABLE index_states (
 	CONSTRAINT pk_index_states PRIMARY KEY (owner, name), 
 	CONSTRAINT fk_index_states_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE
 );
-INSERT INTO "index_states" VALUES('ann','vectors','{"model": "multilingual-e5-small", "dimension": 384, "fingerprint": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "store": "chroma", "spec": "multilingual-e5-small", "folder": "vectors-f029a844"}');
+INSERT INTO "index_states" VALUES('ann','vectors','{"model": "multilingual-e5-small", "dimension": 384, "fingerprint": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "store": "chroma", "spec": "multilingual-e5-small", "folder": "vectors-35a21c03"}');
 CREATE TABLE lab_asked (
 	run_id TEXT NOT NULL, 
 	position INTEGER NOT NULL, 
@@ -229,13 +242,13 @@ CREATE TABLE message_passages (
 	CONSTRAINT pk_message_passages PRIMARY KEY (message_id, number), 
 	CONSTRAINT fk_message_passages_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "message_passages" VALUES('a958c6994e8fb5d9',1,'c11d5208bbc3a28c-00000','c11d5208bbc3a28c','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
+INSERT INTO "message_passages" VALUES('92bf2100a3dbeccc',1,'f7a71c390750bbb0-00000','f7a71c390750bbb0','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',3.00006723403930664062e+00,'{}');
-INSERT INTO "message_passages" VALUES('48ed9457622953fe',1,'acef92c95b283b71-00000','acef92c95b283b71','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',NULL,'등대',0,39,'# 등대
+INSERT INTO "message_passages" VALUES('3e1347ef8ed15bd9',1,'445021ed44cc6471-00000','445021ed44cc6471','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',NULL,'등대',0,39,'# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',2.84128618240356445312e+00,'{}');
-INSERT INTO "message_passages" VALUES('48ed9457622953fe',2,'c11d5208bbc3a28c-00000','c11d5208bbc3a28c','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
+INSERT INTO "message_passages" VALUES('3e1347ef8ed15bd9',2,'f7a71c390750bbb0-00000','f7a71c390750bbb0','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',1.72168815135955810546e+00,'{}');
 CREATE TABLE messages (
@@ -257,10 +270,10 @@ CREATE TABLE messages (
 	CONSTRAINT fk_messages_question_id FOREIGN KEY(question_id) REFERENCES messages (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_messages_question_id UNIQUE (question_id)
 );
-INSERT INTO "messages" VALUES('33ee3eb0ef686ca4','a1f483d08f832c7b',1,'user','How deep is the moat of the castle?','how deep is the moat of the castle?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:49:43.442408',NULL,'[]',NULL,NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('a958c6994e8fb5d9','a1f483d08f832c7b',2,'assistant','The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [1]','the castle of aldenburg was built in 1432. its moat is nine metres deep. [1]','complete','33ee3eb0ef686ca4','How deep is the moat of the castle?',NULL,NULL,'{"condense": 1.3, "retrieve": 34.1, "first_token": 93.0, "total": 93.0}','2026-11-24 22:49:43.442408',NULL,'[]','33ee3eb0ef686ca4',NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('06a5e359669c58e5','a1f483d08f832c7b',3,'user','등불은 무엇으로 탔나요?','등불은 무엇으로 탔나요?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:49:43.598400',NULL,'[]','a958c6994e8fb5d9',NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('48ed9457622953fe','a1f483d08f832c7b',4,'assistant','문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:
+INSERT INTO "messages" VALUES('eefbdde71dfc5264','bd4aa14e5870391e',1,'user','How deep is the moat of the castle?','how deep is the moat of the castle?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:03:57.380436',NULL,'[]',NULL,NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('92bf2100a3dbeccc','bd4aa14e5870391e',2,'assistant','The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [1]','the castle of aldenburg was built in 1432. its moat is nine metres deep. [1]','complete','eefbdde71dfc5264','How deep is the moat of the castle?',NULL,NULL,'{"condense": 4.8, "retrieve": 18.4, "first_token": 45.4, "total": 45.4}','2026-11-24 22:03:57.380436',NULL,'[]','eefbdde71dfc5264',NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('7a948b69736ce5c6','bd4aa14e5870391e',3,'user','등불은 무엇으로 탔나요?','등불은 무엇으로 탔나요?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:03:57.482582',NULL,'[]','92bf2100a3dbeccc',NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('3e1347ef8ed15bd9','bd4aa14e5870391e',4,'assistant','문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다. [1]
 
@@ -268,7 +281,7 @@ The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [2]','�
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다. [1]
 
-the castle of aldenburg was built in 1432. its moat is nine metres deep. [2]','complete','06a5e359669c58e5','등불은 무엇으로 탔나요? (deep, moat)',NULL,NULL,'{"condense": 1388.6, "retrieve": 1390.7, "first_token": 1440.7, "total": 1440.8}','2026-11-24 22:49:43.598400',NULL,'[]','06a5e359669c58e5',NULL,NULL,'[]');
+the castle of aldenburg was built in 1432. its moat is nine metres deep. [2]','complete','7a948b69736ce5c6','등불은 무엇으로 탔나요? (deep, moat)',NULL,NULL,'{"condense": 576.4, "retrieve": 578.7, "first_token": 592.7, "total": 592.8}','2026-11-24 22:03:57.482582',NULL,'[]','7a948b69736ce5c6',NULL,NULL,'[]');
 CREATE TABLE pages (
 	document_id TEXT NOT NULL, 
 	number INTEGER NOT NULL, 
@@ -318,8 +331,8 @@ CREATE TABLE traces (
 	CONSTRAINT pk_traces PRIMARY KEY (message_id), 
 	CONSTRAINT fk_traces_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "traces" VALUES('a958c6994e8fb5d9','{}','[]',0,'[]',0);
-INSERT INTO "traces" VALUES('48ed9457622953fe','{}','[]',0,'[]',0);
+INSERT INTO "traces" VALUES('92bf2100a3dbeccc','{}','[]',0,'[]',0);
+INSERT INTO "traces" VALUES('3e1347ef8ed15bd9','{}','[]',0,'[]',0);
 CREATE TABLE tree_branches (
 	id TEXT NOT NULL, 
 	owner TEXT NOT NULL, 
@@ -333,9 +346,9 @@ CREATE TABLE tree_branches (
 	CONSTRAINT fk_tree_branches_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_tree_branches_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_branches" VALUES('b4ca7af75e92a1a8','ann','acef92c95b283b71','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','17b0978824b407e8cd092ac127fcd2c46ffb8250d47864e1e5c0893a113611f6',0,'2026-11-24 22:49:42.891505');
-INSERT INTO "tree_branches" VALUES('f8063e905203537e','ann','c11d5208bbc3a28c','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','d0f4b818c4b29ac2a9b9f51affb207a6e3684552a2369474a39f82ba15e3b81d',0,'2026-11-24 22:49:43.092571');
-INSERT INTO "tree_branches" VALUES('14c84aa86bef1b3d','ann',NULL,'ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','edb85b19554229e28c6ec904715c81225d588b5d3b6edde3016079e48ef69432',0,'2026-11-24 22:49:43.399326');
+INSERT INTO "tree_branches" VALUES('0020476ebaab58bf','ann','445021ed44cc6471','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','4baf0e1ce2de814be8477f8bf6233246fb4960fd42db53a7266b35e8ba223657',0,'2026-11-24 22:03:57.024354');
+INSERT INTO "tree_branches" VALUES('72b967a220e483d1','ann','f7a71c390750bbb0','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','0f949ef2c8e26914335712e07bcb8857c5135a7d5d0f0775cc65c1a1841152cc',0,'2026-11-24 22:03:57.158907');
+INSERT INTO "tree_branches" VALUES('f5ffcf61fe731e68','ann',NULL,'ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','29ba867ee75c2dad80a5ba2886ded04f632c77fcea1440a99cffd9a8fe8032d3',0,'2026-11-24 22:03:57.358484');
 CREATE TABLE tree_edges (
 	parent_id TEXT NOT NULL, 
 	position INTEGER NOT NULL, 
@@ -343,8 +356,8 @@ CREATE TABLE tree_edges (
 	CONSTRAINT pk_tree_edges PRIMARY KEY (parent_id, position), 
 	CONSTRAINT fk_tree_edges_parent_id FOREIGN KEY(parent_id) REFERENCES tree_nodes (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_edges" VALUES('662dc2b7cb5541d2e8382d16',0,'acef92c95b283b71-l00000');
-INSERT INTO "tree_edges" VALUES('662dc2b7cb5541d2e8382d16',1,'c11d5208bbc3a28c-l00000');
+INSERT INTO "tree_edges" VALUES('ca4a202c9ba95e4437870958',0,'445021ed44cc6471-l00000');
+INSERT INTO "tree_edges" VALUES('ca4a202c9ba95e4437870958',1,'f7a71c390750bbb0-l00000');
 CREATE TABLE tree_nodes (
 	id TEXT NOT NULL, 
 	branch_id TEXT NOT NULL, 
@@ -359,13 +372,13 @@ CREATE TABLE tree_nodes (
 	CONSTRAINT pk_tree_nodes PRIMARY KEY (id), 
 	CONSTRAINT fk_tree_nodes_branch_id FOREIGN KEY(branch_id) REFERENCES tree_branches (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_nodes" VALUES('acef92c95b283b71-l00000','b4ca7af75e92a1a8',0,0,0,39,NULL,'등대',0.0,'# 등대
+INSERT INTO "tree_nodes" VALUES('445021ed44cc6471-l00000','0020476ebaab58bf',0,0,0,39,NULL,'등대',0.0,'# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
-INSERT INTO "tree_nodes" VALUES('c11d5208bbc3a28c-l00000','f8063e905203537e',0,0,0,82,NULL,'Castle',0.0,'# Castle
+INSERT INTO "tree_nodes" VALUES('f7a71c390750bbb0-l00000','72b967a220e483d1',0,0,0,82,NULL,'Castle',0.0,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "tree_nodes" VALUES('662dc2b7cb5541d2e8382d16','14c84aa86bef1b3d',1,0,NULL,NULL,NULL,'',0.0,'등대지기는 해질녘에 등불을 켰다.
+INSERT INTO "tree_nodes" VALUES('ca4a202c9ba95e4437870958','f5ffcf61fe731e68',1,0,NULL,NULL,NULL,'',0.0,'등대지기는 해질녘에 등불을 켰다.
 등불은 고래기름으로 탔다.
 The castle of Aldenburg was built in 1432.
 Its moat is nine metres deep.');
@@ -382,7 +395,7 @@ CREATE TABLE users (
 	created DATETIME NOT NULL, name TEXT, email TEXT, seen DATETIME, not_before DATETIME, removing DATETIME, limits JSON, 
 	CONSTRAINT pk_users PRIMARY KEY (id)
 );
-INSERT INTO "users" VALUES('ann','2026-11-24 22:49:29.648854',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "users" VALUES('ann','2026-11-24 22:03:48.698588',NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE INDEX ix_conversations_owner_updated ON conversations (owner, updated);
 CREATE UNIQUE INDEX ix_messages_conversation_id_position ON messages (conversation_id, position);
 CREATE UNIQUE INDEX ix_messages_pending ON messages (conversation_id) WHERE state = 'pending';
@@ -403,6 +416,7 @@ CREATE INDEX ix_source_items_document_id ON source_items (document_id);
 CREATE UNIQUE INDEX ix_collections_owner_folded ON collections (owner, folded);
 CREATE INDEX ix_documents_collection_id ON documents (collection_id);
 CREATE INDEX ix_choices_chosen_id ON choices (chosen_id);
+CREATE INDEX ix_api_keys_owner_created ON api_keys (owner, created);
 CREATE INDEX ix_audit_log_owner_id ON audit_log (owner, id);
 CREATE TRIGGER audit_log_insert BEFORE INSERT ON audit_log
     WHEN EXISTS (SELECT 1 FROM audit_log WHERE id = NEW.id)

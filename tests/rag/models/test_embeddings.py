@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Embedder, Floats, Role, UseEmbedder, normalise, open_embedder
@@ -47,6 +48,21 @@ def test_documents_come_back_in_their_order(texts: list[str]) -> None:
     found = Lengths().embed_documents(texts)
     assert len(found) == len(expected)
     assert np.allclose(found, expected)
+
+
+def test_tokens_are_those_of_the_models_tokenizer_or_an_estimate(embedder: Embedder) -> None:
+    texts = [
+        "The castle was built in 1432.",
+        "성은 1432년에 지어졌다.",
+        "城は1432年に建てられた。",
+        "",
+        "\ud83d",
+    ]
+    counted = embedder.count_tokens(texts)
+    tokenizer = Tokenizer.from_file(str(default_model_cache() / embedder.name / "tokenizer.json"))
+    assert counted[:4] == [len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts[:4]]
+    assert counted[4] > 0
+    assert Lengths().count_tokens(["seven c", "한국어"]) == [2, 3]
 
 
 def test_what_no_tokenizer_takes_is_replaced_and_what_none_reads_is_cut() -> None:

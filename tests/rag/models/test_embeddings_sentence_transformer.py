@@ -47,6 +47,7 @@ def test_a_folder_gives_what_sentence_transformers_gives(folder: Path) -> None:
     assert np.allclose(embedder.embed_documents(TEXTS), expected, atol=1e-5)
     assert np.allclose(embedder.embed_query(TEXTS[0]), expected[0], atol=1e-5)
     assert embedder.dimension == HIDDEN
+    assert embedder.count_tokens(["abc", "abc abc", ""])[::2] == [embedder.count_tokens(["abc"])[0], 0]
 
 
 def test_the_fingerprint_is_of_the_weights(folder: Path, tmp_path: Path) -> None:

@@ -2,7 +2,12 @@ import pytest
 
 from rag.errors import RetrievalError
 from rag.passage import Passage
-from rag.raptor.retrievers import CollapsedTreeRetriever, LeavesRetriever, TreeTraversalRetriever
+from rag.raptor.retrievers import (
+    SUMMARIES,
+    CollapsedTreeRetriever,
+    LeavesRetriever,
+    TreeTraversalRetriever,
+)
 from rag.retrieval.ensemble import EnsembleRetriever
 from rag.text.prompt_parts import count_tokens
 from tests.rag.raptor.conftest import SUBJECTS, add, grow, story
@@ -93,7 +98,7 @@ def test_a_tree_takes_part_in_an_ensemble(voyage):
         "tree": CollapsedTreeRetriever(forest=library.forest),
         "leaves": LeavesRetriever(forest=library.forest),
     }
-    found = EnsembleRetriever(retrievers=parts, fusion="rrf", k=5).invoke(ASKED)
+    found = EnsembleRetriever(retrievers=parts, by_id=True, k=5).invoke(ASKED)
     assert set(found[0].metadata["found_by"]) == {"tree", "leaves"}
 
 
@@ -117,3 +122,46 @@ def test_a_library_searches_its_trees_by_name(voyage, name):
     library, _, port = voyage
     found = library.retriever(name, 6, document_ids={port}).invoke("When does the harbour close?")
     assert "dusk" in found[0].page_content
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("question", [ASKED, "Summarise the documents."])
+def test_summaries_that_were_found_come_with_the_leaves_below_them(voyage, kind, question):
+    library, *_ = voyage
+    found = kind(forest=library.forest).invoke(question)
+    told = {node["id"]: node for document in found for node in document.metadata["tree_summaries"]}
+    assert told, "summaries are context"
+    assert 0 < sum(count_tokens(node["text"]) for node in told.values()) <= SUMMARIES
+    for document in found:
+        above = set(library.forest.ancestors([document.id])[document.id])
+        assert {node["id"] for node in document.metadata["tree_summaries"]} <= above
+        passage = Passage.from_document(document)
+        assert passage.summaries == tuple(n["text"] for n in document.metadata["tree_summaries"])
+
+
+def test_a_question_about_the_whole_comes_with_the_roots_summary(voyage):
+    library, *_ = voyage
+    (root,) = library.forest.roots()
+    found = CollapsedTreeRetriever(forest=library.forest).invoke("Summarise the documents.")
+    assert found[0].metadata["tree_summaries"][0]["text"] == root.text
+
+
+def test_the_collapsed_tree_returns_the_nearest_of_all_nodes_where_summaries_are_documents(voyage):
+    library, *_ = voyage
+    found = CollapsedTreeRetriever(forest=library.forest, summaries="documents").invoke(ASKED)
+    scores = [document.metadata["score"] for document in found]
+    assert scores == sorted(scores, reverse=True)
+    levels = {document.metadata.get("level", 0) for document in found}
+    assert 0 in levels and len(levels) > 1
+    assert 1500 < sum(count_tokens(document.page_content) for document in found) <= 2000
+
+
+def test_traversal_returns_what_it_passes_from_the_root_where_summaries_are_documents(voyage):
+    library, *_ = voyage
+    (root,) = library.forest.roots()
+    found = TreeTraversalRetriever(forest=library.forest, summaries="documents", top_k=2).invoke(ASKED)
+    assert found[0].id == root.id and found[0].page_content == root.text
+    levels = [document.metadata.get("level", 0) for document in found]
+    assert levels == sorted(levels, reverse=True) and levels[-1] == 0
+    leaves = TreeTraversalRetriever(forest=library.forest, top_k=2).invoke(ASKED)
+    assert {leaf.id for leaf in found if "level" not in leaf.metadata} <= {leaf.id for leaf in leaves}

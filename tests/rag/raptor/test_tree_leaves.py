@@ -18,12 +18,14 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_leaves_are_whole_sentences_of_about_a_hundred_tokens(text):
-    found = leaves(text, split(LoadedDocument(text)))
+def test_leaves_are_whole_sentences_of_a_hundred_tokens_of_the_model(embedder, text):
+    found = leaves(text, split(LoadedDocument(text)), count=embedder.count_tokens)
     ends = {end for _, end in sentences(text)}
     assert all(leaf.end in ends for leaf in found)
-    sizes = [count_tokens(text[leaf.start : leaf.end]) for leaf in found]
-    assert max(sizes) <= SIZE
+    sizes = embedder.count_tokens([text[leaf.start : leaf.end] for leaf in found])
+    assert SIZE == 100 and max(sizes) <= SIZE
+    following = embedder.count_tokens([text[a.start : b.end] for a, b in pairwise(found)])
+    assert min(following) > SIZE, "two leaves are too much for one"
     assert min(sizes[:-1]) > SIZE / 2
 
 

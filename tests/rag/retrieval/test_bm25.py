@@ -1,12 +1,16 @@
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain_community.retrievers import BM25Retriever as LangChainBM25
 from langchain_core.documents import Document
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from rank_bm25 import BM25Okapi
 
 from rag.errors import RetrievalError
 from rag.index.bm25 import Entry, TantivyIndex
-from rag.retrieval.bm25 import BM25Retriever
+from rag.retrieval.bm25 import BM25Retriever, default_preprocessing_func
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -81,8 +85,8 @@ def test_k_may_be_set_and_asked_for_and_what_is_unknown_is_refused():
     retriever = BM25Retriever.from_texts(["a cat"] * 9, k=3)
     assert len(retriever.invoke("cat")) == 3
     assert len(retriever.invoke("cat", k=5)) == 5
-    with pytest.raises(ValueError, match="bm25_params"):
-        BM25Retriever.from_texts(["a cat"], bm25_params={"k1": 2.0})
+    with pytest.raises(ValueError, match="k1"):
+        BM25Retriever.from_texts(["a cat"], k1=2.0)
 
 
 def test_documents_come_and_go_between_questions():
@@ -102,7 +106,7 @@ def test_documents_that_are_kept_elsewhere_are_not_changed_here():
     for change in (lambda: retriever.add_texts(["a cat"]), lambda: retriever.delete(["1"])):
         with pytest.raises(RetrievalError, match="elsewhere"):
             change()
-    assert retriever.index.ids() == set()
+    assert retriever.index is not None and retriever.index.ids() == set()
 
 
 async def test_every_way_of_asking_gives_the_same():
@@ -133,3 +137,56 @@ def test_only_the_chosen_documents_are_searched():
     made = BM25Retriever.from_documents(documents)
     limited = BM25Retriever(index=made.index, hydrate=made.hydrate, k=1, document_ids=["c"])
     assert [found.id for found in limited.invoke("cat")] == ["c"]
+
+
+LINES = [
+    "the castle of Aldenburg was built in 1432",
+    "the lamp burned whale oil",
+    "the keeper lit the lamp",
+    "등불은 고래기름으로 탔다",
+]
+ASKED = ["the lamp", "castle oil", "등불은 무엇으로 탔나", "nothing of it"]
+
+
+@pytest.mark.parametrize("params", [{}, {"k1": 0.4, "b": 0.1}, {"epsilon": 0.9}])
+@pytest.mark.parametrize("preprocess", [str.split, default_preprocessing_func])
+def test_parameters_of_bm25_find_what_langchains_retriever_finds(params: dict, preprocess: Any):
+    options: dict[str, Any] = {"bm25_params": params, "preprocess_func": preprocess, "k": 3}
+    theirs, ours = LangChainBM25.from_texts(LINES, **options), BM25Retriever.from_texts(LINES, **options)
+    for question in ASKED:
+        found = ours.invoke(question)
+        assert [each.page_content for each in found] == [e.page_content for e in theirs.invoke(question)]
+        scores = list(theirs.vectorizer.get_scores(preprocess(question)))
+        assert [each.metadata["score"] for each in found] == [
+            scores[LINES.index(each.page_content)] for each in found
+        ]
+    assert ours.docs[0].page_content == LINES[0] and ours.preprocess_func is preprocess
+    with pytest.raises(RetrievalError, match="another one"):
+        ours.add_texts(["more"])
+
+
+def test_a_vectorizer_over_documents_is_searched():
+    docs = [Document(line, id=str(number)) for number, line in enumerate(LINES)]
+    vectorizer = BM25Okapi([line.split() for line in LINES])
+    options: dict[str, Any] = {"vectorizer": vectorizer, "docs": docs, "preprocess_func": str.split, "k": 2}
+    theirs, ours = LangChainBM25(**options), BM25Retriever(**options)
+    for question in ASKED:
+        assert [each.id for each in ours.invoke(question)] == [each.id for each in theirs.invoke(question)]
+
+
+def test_without_an_index_and_a_vectorizer_it_says_how_to_be_made():
+    with pytest.raises(ValueError, match="from_texts"):
+        BM25Retriever(docs=[Document("a cat")])
+
+
+def test_parameters_without_their_package_are_refused_with_a_cure(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "rank_bm25", None)
+    with pytest.raises(ValueError, match="pip install rank-bm25"):
+        BM25Retriever.from_texts(LINES, bm25_params={"k1": 2.0})
+
+
+def test_documents_in_memory_can_be_had():
+    retriever = BM25Retriever.from_texts(["a cat"], [{"page": 1}], ["x"])
+    assert retriever.docs == [Document("a cat", id="x", metadata={"page": 1})]
+    with pytest.raises(RetrievalError, match="elsewhere"):
+        _ = BM25Retriever(index=TantivyIndex(), hydrate=lambda _: {}).docs

@@ -11,7 +11,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from rag.errors import RetrievalError
 from rag.retrieval.bm25 import BM25Retriever
 from rag.retrieval.ensemble import EnsembleRetriever
-from rag.retrieval.fusion import min_max
+from rag.retrieval.fusion import theoretical_min_max
 
 
 class Fixed(BaseRetriever):
@@ -61,7 +61,10 @@ def ids(documents: list[Document]) -> list[str | None]:
 
 def test_scores_are_combined_and_each_result_says_who_found_it():
     ensemble = EnsembleRetriever(
-        retrievers={"words": WORDS, "meaning": MEANING}, weights={"words": 0.4, "meaning": 0.6}
+        retrievers={"words": WORDS, "meaning": MEANING},
+        weights={"words": 0.4, "meaning": 0.6},
+        method="cc",
+        normalisers=dict.fromkeys(("words", "meaning"), theoretical_min_max(0.0)),
     )
     b, a, c = ensemble.invoke("question")
     assert ids([b, a, c]) == ["b", "a", "c"]
@@ -74,7 +77,7 @@ def test_scores_are_combined_and_each_result_says_who_found_it():
 
 
 def test_reciprocal_ranks_with_weights():
-    ensemble = EnsembleRetriever(retrievers=[WORDS, MEANING], weights=[0.9, 0.1], fusion="rrf", c=1, k=2)
+    ensemble = EnsembleRetriever(retrievers=[WORDS, MEANING], weights=[0.9, 0.1], method="rrf", c=1, k=2)
     a, b = ensemble.invoke("question")
     assert (a.id, a.metadata["score"]) == ("a", pytest.approx(0.9 / 2))
     assert (b.id, b.metadata["score"]) == ("b", pytest.approx(0.9 / 3 + 0.1 / 2))
@@ -82,14 +85,15 @@ def test_reciprocal_ranks_with_weights():
 
 
 def test_the_order_of_the_retrievers_does_not_matter():
-    one = EnsembleRetriever(retrievers={"words": WORDS, "meaning": MEANING}).invoke("q")
-    two = EnsembleRetriever(retrievers={"meaning": MEANING, "words": WORDS}).invoke("q")
-    assert one == two
+    weights = {"words": 0.4, "meaning": 0.6}
+    one = EnsembleRetriever(retrievers={"words": WORDS, "meaning": MEANING}, weights=weights)
+    two = EnsembleRetriever(retrievers={"meaning": MEANING, "words": WORDS}, weights=weights)
+    assert one.invoke("q") == two.invoke("q")
 
 
-def test_equal_texts_keep_their_own_metadata():
+def test_equal_texts_keep_their_own_metadata_where_ids_are_shared():
     documents = [Document("same", id=str(page), metadata={"page": page, "score": 1.0}) for page in (1, 2)]
-    found = EnsembleRetriever(retrievers={"x": Fixed(documents=documents)}).invoke("q")
+    found = EnsembleRetriever(retrievers={"x": Fixed(documents=documents)}, by_id=True).invoke("q")
     assert [document.metadata["page"] for document in found] == [1, 2]
 
 
@@ -106,8 +110,10 @@ def test_what_retrievers_return_is_not_written_into():
 
 
 def test_normalisers_may_be_chosen():
-    ensemble = EnsembleRetriever(retrievers={"words": WORDS}, normalisers={"words": min_max})
-    assert ensemble.invoke("q")[-1].metadata["score"] == 0.0
+    ensemble = EnsembleRetriever(retrievers={"words": WORDS}, method="cc")
+    assert ensemble.invoke("q")[-1].metadata["score"] == 0.0, "min-max"
+    from_zero = ensemble.model_copy(update={"normalisers": {"words": theoretical_min_max(0.0)}})
+    assert from_zero.invoke("q")[-1].metadata["score"] == 0.5
 
 
 def test_retrievers_run_in_parallel():
@@ -137,10 +143,19 @@ def test_when_all_fail_the_error_names_each():
         retrievers={
             "words": fixed(error=OSError("disk gone")),
             "meaning": fixed(error=ValueError("no model")),
-        }
+        },
+        on_failure=lambda *_: None,
     )
     with pytest.raises(RetrievalError, match="meaning: no model words: disk gone"):
         ensemble.invoke("q")
+
+
+async def test_a_failure_that_nobody_is_told_of_fails_the_search():
+    ensemble = EnsembleRetriever(retrievers=[WORDS, fixed(error=OSError("disk gone"))])
+    with pytest.raises(OSError, match="disk gone"):
+        ensemble.invoke("q")
+    with pytest.raises(OSError, match="disk gone"):
+        await ensemble.ainvoke("q")
 
 
 @pytest.mark.parametrize(
@@ -149,11 +164,12 @@ def test_when_all_fail_the_error_names_each():
         {"retrievers": {}},
         {"retrievers": {"words": WORDS}, "weights": {"word": 1.0}},
         {"retrievers": [WORDS, MEANING], "weights": [1.0]},
-        {"retrievers": [WORDS], "fusion": "sum"},
+        {"retrievers": [WORDS], "method": "sum"},
+        {"retrievers": [WORDS, MEANING], "weights": [0.9, 0.3], "method": "cc"},
     ],
 )
 def test_what_does_not_fit_together_is_refused_at_once(options: dict[str, Any]):
-    with pytest.raises(ValueError, match=r"retrievers|fusion"):
+    with pytest.raises(ValueError, match=r"retrievers|method|weights"):
         EnsembleRetriever(**options)
 
 
@@ -166,3 +182,39 @@ def test_no_thread_is_left_when_all_have_answered():
 async def test_async_gives_the_same():
     ensemble = EnsembleRetriever(retrievers=[WORDS, MEANING])
     assert await ensemble.ainvoke("q") == ensemble.invoke("q")
+
+
+async def test_async_leaves_out_a_retriever_that_hangs_too():
+    told: list[str] = []
+    ensemble = EnsembleRetriever(
+        retrievers=[WORDS, fixed(delay=1.0)], timeout=0.1, on_failure=lambda _, error: told.append(str(error))
+    )
+    assert ids(await ensemble.ainvoke("q")) == ["a", "b"]
+    assert told == ["no answer within 0.1 seconds"]
+
+
+def test_an_inner_join_keeps_what_all_found():
+    ensemble = EnsembleRetriever(retrievers=[WORDS, MEANING], join="inner")
+    assert ids(ensemble.invoke("q")) == ["b"]
+    assert ids(ensemble.model_copy(update={"method": "cc"}).invoke("q")) == ["b"]
+
+
+def test_ids_with_scores_of_the_best():
+    options = {"retrievers": [WORDS, MEANING], "weights": [0.5, 0.5], "method": "cc"}
+    found = EnsembleRetriever(**options).retrieve_id_with_scores("q", top_k=2)
+    assert found == (["a", "b"], [0.5, 0.5])
+    by_rank = EnsembleRetriever(retrievers=[WORDS, MEANING]).retrieve_id_with_scores("q")
+    assert by_rank == (["b", "a", "c"], [0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62])
+
+
+def test_ranks_are_shared_by_equal_scores_where_that_is_asked():
+    tied = fixed(("a", 2.0), ("b", 2.0), ("c", 1.0))
+    found = EnsembleRetriever(retrievers=[tied], c=1, ties="share").retrieve_id_with_scores("q")
+    assert found == (["a", "b", "c"], [1 / 2, 1 / 2, 1 / 4])
+
+
+def test_the_pool_is_what_each_retriever_is_asked_for():
+    texts = [f"lamp {number}" for number in range(9)]
+    members = [BM25Retriever.from_texts(texts, k=2), fixed(*((text, 1.0) for text in texts))]
+    assert len(EnsembleRetriever(retrievers=members, p=3).invoke("lamp")) == 6
+    assert len(EnsembleRetriever(retrievers=members).invoke("lamp")) == 11

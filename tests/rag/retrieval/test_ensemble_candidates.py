@@ -13,7 +13,7 @@ from rag.errors import RetrievalError
 from rag.index.vector_index import Candidates, Ranking
 from rag.retrieval.bm25 import DocumentStore
 from rag.retrieval.ensemble import EnsembleRetriever
-from rag.retrieval.fusion import min_max
+from rag.retrieval.fusion import min_max, theoretical_min_max
 from rag.retrieval.registry import boost_by_name
 
 NAMES = {"a": "2022.pdf", "b": "2023.pdf", "c": "notes.md", "d": ""}
@@ -57,7 +57,7 @@ def hybrid(
         "normalisers": dict.fromkeys(halves, min_max),
         "inline": lambda: ("bm25",),
     }
-    fusing = {"boost": boost_by_name} if "weights" in options else {"fusion": "rrf"}
+    fusing = {"boost": boost_by_name, "method": "cc"} if "weights" in options else {"method": "rrf"}
     return EnsembleRetriever(retrievers=halves, **(given | fusing | options))
 
 
@@ -290,7 +290,9 @@ def test_a_member_that_tells_documents_only_is_fused_with_one_that_tells_ids():
 
     rated: dict[str, Any] = {"bm25": {"d": 9.0}}
     members = {"similarity": Documents(), "bm25": answer(WORDS, rated["bm25"])}
+    normalisers = dict.fromkeys(members, theoretical_min_max(0.0))
     options = {"names": names, "hydrate": texts("a", "b", "c", "d"), "k": 2}
+    options |= {"method": "cc", "normalisers": normalisers}
     best, second = EnsembleRetriever(retrievers=members, **options).invoke("q")
     assert (best.id, best.page_content) == ("d", "text d"), "rated by words as high as the best"
     assert best.metadata["found_by"].keys() == {"similarity"}

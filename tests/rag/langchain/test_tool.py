@@ -21,7 +21,7 @@ DOCUMENTS = [
 @pytest.fixture
 def tool() -> BaseTool:
     retriever = BM25Retriever.from_documents(DOCUMENTS, k=2)
-    return conversation_tool(ConversationalRetrievalChain(retriever=retriever, return_source_documents=False))
+    return conversation_tool(ConversationalRetrievalChain(retriever=retriever))
 
 
 def call(tool: BaseTool, **arguments: Any) -> ToolMessage:
@@ -54,6 +54,25 @@ def test_a_call_takes_the_conversation_so_far(tool):
     ]
     message = call(tool, question="How deep is it?", chat_history=history)
     assert "nine metres" in message.content
+
+
+def test_its_text_ends_with_the_sources_it_cites():
+    documents = [
+        Document("The castle of Aldenburg was built in 1432.", metadata={"document": "a\nb.pdf", "page": 3}),
+        Document("The castle is closed on Mondays.", metadata={"document": "hours.md"}),
+    ]
+    chain = ConversationalRetrievalChain(retriever=BM25Retriever.from_documents(documents, k=2))
+    content = call(conversation_tool(chain), question="When was the castle of Aldenburg built?").content
+    assert content.startswith("The castle of Aldenburg was built in 1432. [1]")
+    assert content.splitlines()[-2:] == ["Sources:", "[1] a b.pdf, page 3"]
+    nothing = ConversationalRetrievalChain(retriever=BM25Retriever.from_texts([]))
+    assert "Sources:" not in call(conversation_tool(nothing), question="When?").content
+
+
+def test_it_returns_directly_where_that_is_asked(tool):
+    assert not tool.return_direct
+    chain = ConversationalRetrievalChain(retriever=BM25Retriever.from_documents(DOCUMENTS))
+    assert conversation_tool(chain, return_direct=True).return_direct
 
 
 async def test_without_a_call_it_gives_the_answer_alone(tool):

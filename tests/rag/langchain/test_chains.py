@@ -32,6 +32,7 @@ QUESTIONS = [
     ("등불은 무엇으로 탔나요?", "등대", "고래기름"),
     ("ランプは何で燃えましたか。", "灯台", "鯨油"),
 ]
+EVERYTHING: dict[str, Any] = {"return_source_documents": True, "return_generated_question": True}
 FOLLOW_UPS = [
     ("How deep is its moat?", ("When was the castle of Aldenburg built?", "In 1432 [1]."), "castle", "nine"),
     ("그것은 무엇으로 탔나요?", ("등대지기는 언제 등불을 켰나요?", "해질녘에 켰다 [1]."), "등대", "고래기름"),
@@ -89,7 +90,8 @@ def first_sentence(id_: str, said: str) -> str:
 
 @pytest.mark.parametrize(("question", "id_", "said"), QUESTIONS)
 def test_a_question_is_answered_with_its_sources(retriever, llm, question, id_, said):
-    chain = RetrievalQA(retriever=retriever, llm=llm(f"{first_sentence(id_, said)} [1]"))
+    model = llm(f"{first_sentence(id_, said)} [1]")
+    chain = RetrievalQA(retriever=retriever, llm=model, return_source_documents=True)
     result = chain.invoke({"query": question})
     assert set(result) == {"query", "result", "source_documents"}
     assert result["query"] == question
@@ -105,9 +107,8 @@ def test_a_question_is_answered_with_its_sources(retriever, llm, question, id_, 
 
 @pytest.mark.parametrize(("question", "turn", "id_", "said"), FOLLOW_UPS)
 def test_a_follow_up_is_searched_as_it_reads_by_itself(words, question, turn, id_, said):
-    result = ConversationalRetrievalChain(retriever=words).invoke(
-        {"question": question, "chat_history": [turn]}
-    )
+    chain = ConversationalRetrievalChain(retriever=words, **EVERYTHING)
+    result = chain.invoke({"question": question, "chat_history": [turn]})
     assert set(result) == {"question", "chat_history", "answer", "source_documents", "generated_question"}
     assert (result["question"], result["chat_history"]) == (question, [turn])
     assert result["generated_question"].startswith(question[:-1]) and result["generated_question"] != question
@@ -116,7 +117,7 @@ def test_a_follow_up_is_searched_as_it_reads_by_itself(words, question, turn, id
 
 
 def test_a_first_question_stays_as_it_is(words):
-    result = ConversationalRetrievalChain(retriever=words).invoke("When was the castle built?")
+    result = ConversationalRetrievalChain(retriever=words, **EVERYTHING).invoke("When was the castle built?")
     assert result["generated_question"] == result["question"] == "When was the castle built?"
     assert result["chat_history"] == []
     assert "1432" in result["answer"]
@@ -125,13 +126,17 @@ def test_a_first_question_stays_as_it_is(words):
 @pytest.mark.parametrize("rephrase", [True, False])
 def test_either_the_rephrased_question_is_answered_or_the_original(words, fake_llm, connected, rephrase):
     fake_llm.say("How deep is the moat of the castle of Aldenburg?", "Nine metres deep [1].")
-    chain = ConversationalRetrievalChain.from_llm(connected, words, rephrase_question=rephrase)
+    chain = ConversationalRetrievalChain.from_llm(connected, words, rephrase_question=rephrase, **EVERYTHING)
     history = [("When was the castle of Aldenburg built?", "In 1432 [1].")]
     result = chain.invoke({"question": "How deep is it?", "chat_history": history})
     assert result["generated_question"] == "How deep is the moat of the castle of Aldenburg?"
     assert result["source_documents"][0].id == "castle", "the rephrased question is searched either way"
     asked = fake_llm.requests[-1].prompt.rsplit("Question: ", 1)[1].strip()
     assert asked == (result["generated_question"] if rephrase else "How deep is it?")
+    shown = (
+        "Question: When was the castle of Aldenburg built?\nAnswer: In 1432." in fake_llm.requests[-1].prompt
+    )
+    assert shown is not rephrase, "the original question comes with the conversation"
 
 
 def test_a_history_is_pairs_or_messages():
@@ -147,7 +152,8 @@ def test_a_history_is_pairs_or_messages():
 
 
 def test_the_pieces_of_a_stream_add_up_to_the_answer(words, llm):
-    chain = ConversationalRetrievalChain(retriever=words, llm=llm("The castle was built in 1432 [1]."))
+    model = llm("The castle was built in 1432 [1].")
+    chain = ConversationalRetrievalChain(retriever=words, llm=model, **EVERYTHING)
     asked = {"question": "When was the castle of Aldenburg built?", "chat_history": []}
     chunks = list(chain.stream(asked))
     assert chunks[0] == asked
@@ -205,19 +211,21 @@ def test_it_is_a_runnable_among_others(words):
     assert "1432" in chain.invoke("  When was the castle built? ")
 
 
-def test_sources_can_be_left_out(words):
-    result = RetrievalQA(retriever=words, return_source_documents=False).invoke("Castle?")
-    assert set(result) == {"query", "result"}
-    conversation = ConversationalRetrievalChain(retriever=words, return_source_documents=False)
-    assert set(conversation.invoke("Castle?")) == {"question", "chat_history", "answer", "generated_question"}
+def test_sources_and_the_generated_question_are_told_where_they_are_asked_for(words):
+    assert set(RetrievalQA(retriever=words).invoke("Castle?")) == {"query", "result"}
+    conversation = ConversationalRetrievalChain(retriever=words)
+    assert set(conversation.invoke("Castle?")) == {"question", "chat_history", "answer"}
 
 
 def test_it_is_made_as_langchains_is(words):
     model = FakeListChatModel(responses=["In 1432 [1]."])
-    for chain in (RetrievalQA.from_llm(model, words), RetrievalQA.from_chain_type(model, retriever=words)):
+    for chain in (
+        RetrievalQA.from_llm(model, retriever=words),
+        RetrievalQA.from_chain_type(model, retriever=words),
+    ):
         assert chain.invoke("When was the castle built?")["result"] == "In 1432 [1]."
-    with pytest.raises(ValueError, match="stuff"):
-        RetrievalQA.from_chain_type(model, "map_reduce", retriever=words)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="map_rerank"):
+        RetrievalQA.from_chain_type(model, "reduce", retriever=words)  # type: ignore[arg-type]
     with pytest.raises(ValidationError, match="chat model"):
         RetrievalQA(retriever=words, llm="gpt")
 
@@ -225,13 +233,16 @@ def test_it_is_made_as_langchains_is(words):
 def test_what_does_not_fit_into_the_prompt_is_no_source(fake_llm, connected):
     texts = [f"Castle number {n}. " + "It is old and has a deep moat. " * 40 for n in range(6)]
     retriever = BM25Retriever.from_texts(texts, k=6)
-    result = RetrievalQA(retriever=retriever, llm=connected).invoke("Castle moat?")
+    chain = RetrievalQA(retriever=retriever, llm=connected, return_source_documents=True)
+    result = chain.invoke("Castle moat?")
     given = fake_llm.requests[-1].prompt.count("<passage number=")
     assert 0 < given == len(result["source_documents"]) < 6
 
 
 def test_over_nothing_the_answer_says_so(llm):
-    result = RetrievalQA(retriever=BM25Retriever.from_texts([]), llm=llm("unused")).invoke("무엇인가요?")
+    nothing = BM25Retriever.from_texts([])
+    chain = RetrievalQA(retriever=nothing, llm=llm("unused"), return_source_documents=True)
+    result = chain.invoke("무엇인가요?")
     assert result["source_documents"] == [] and "문서" in result["result"]
 
 

@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import Column, Double, text
 
-revision = "0015"
-down_revision = "0014"
+revision = "0017"
+down_revision = "0016"
 
 
 def upgrade() -> None:

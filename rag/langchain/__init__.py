@@ -1,0 +1,25 @@
+"""LangChain interface: its chains, an agent's tool, loaders, all answering as the app does."""
+
+from rag.langchain.chains import (
+    CONDENSE_QUESTION_PROMPT,
+    BaseConversationalRetrievalChain,
+    ChatVectorDBChain,
+    ConversationalRetrievalChain,
+    RetrievalQA,
+    chat_history_text,
+    to_history,
+    with_citations,
+)
+from rag.langchain.tool import conversation_tool
+
+__all__ = [
+    "CONDENSE_QUESTION_PROMPT",
+    "BaseConversationalRetrievalChain",
+    "ChatVectorDBChain",
+    "ConversationalRetrievalChain",
+    "RetrievalQA",
+    "chat_history_text",
+    "conversation_tool",
+    "to_history",
+    "with_citations",
+]
