@@ -1,5 +1,6 @@
 """Server of the HTTP interface without the page: `footnote serve --no-ui`."""
 
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -17,8 +18,12 @@ from api.security import HEADERS, SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import ip_address, is_loopback
 from rag.services import Services
+from storage.errors import FootnoteError
+
+log = logging.getLogger("footnote")
 
 POLICY = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox", **HEADERS}
+RETRY = 20.0  # seconds until work that could not begin is tried again
 KEEP_ALIVE = 30  # seconds that a connection may be idle between two requests
 MOST_CONNECTIONS = 2000
 
@@ -31,8 +36,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         started()
-        threading.Thread(target=services.warm_up, name="warm-up", daemon=True).start()
+        stopped = threading.Event()
+        threading.Thread(target=_warm_up, args=[services, stopped], name="warm-up", daemon=True).start()
         yield
+        stopped.set()
 
     guard = Middleware(
         SecurityMiddleware,
@@ -75,6 +82,17 @@ def serve(services: Services, host: str, port: int, *, say: Callable[[str], None
     with listening:
         bound = listening.getsockname()[1]
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _warm_up(services: Services, stopped: threading.Event) -> None:
+    """Continue interrupted work and load the models, trying again until it works."""
+    while not stopped.is_set():
+        try:
+            services.warm_up()
+            return
+        except FootnoteError as error:
+            log.error("Footnote cannot work yet. %s", error)
+            stopped.wait(RETRY)
 
 
 def is_known_host(header: str | None, hosts: Collection[str]) -> bool:

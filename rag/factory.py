@@ -27,11 +27,12 @@ from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel, LLMSettings
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
 from rag.retrieval.degradation import DegradationRecorder
+from rag.retrieval.registry import SearchOptions
 from rag.retrieval.rerank.base import NAME as RERANKER
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.cross_encoder import CrossEncoderModel
 from rag.retrieval.rerank.registry import NONE as NO_RERANKER
-from rag.retrieval.rerank.registry import RerankerParts, choose_reranker
+from rag.retrieval.rerank.registry import RerankerParts, automatic_reranker, choose_reranker
 from rag.retrieval.weights import describe_weights
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
 from rag.text.tokenize import find
@@ -40,6 +41,8 @@ from storage.database import Database
 log = logging.getLogger(__name__)
 
 LLM_JUDGE, NO_JUDGE = "llm", "off"
+QUOTED_FROM = 12
+"""Passages that an answer without a model is chosen from: the best sentence is not always in the best."""
 
 Current = Callable[[], tuple[Settings, LanguageModel | None]]
 """Returns the present settings and language model, which can change while a server runs."""
@@ -194,7 +197,14 @@ def make_reranker(settings: Settings, llm: LanguageModel | None, **options: Any)
         opened=_reranking_model,
     )
     options = {"seconds": settings.rerank_seconds, "threshold": settings.rerank_threshold, **options}
-    return choose_reranker(settings.reranker, parts, **options)
+    return choose_reranker(reranker_name(settings), parts, **options)
+
+
+def reranker_name(settings: Settings) -> str:
+    """Return the reranker in use: the chosen one, or that of "auto"."""
+    if settings.reranker != "auto":
+        return settings.reranker
+    return automatic_reranker(settings.rerank_base_url, settings.rerank_model)
 
 
 @lru_cache(maxsize=1)
@@ -228,8 +238,9 @@ def make_pipeline(
     """
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
-    fetch_k = max(k, settings.fetch_k if reranker else 0)
-    within = partial(_retriever, library, retriever, fetch_k, omissions)
+    fetch_k = max(k, settings.fetch_k if reranker else 0, QUOTED_FROM if llm is None else 0)
+    options = SearchOptions(settings.score_threshold, settings.mmr_fetch_k, settings.mmr_lambda_mult)
+    within = partial(_retriever, library, retriever, fetch_k, omissions, options)
     return RagPipeline(
         retriever=within(scope.document_ids),
         corpus=LibraryView(
@@ -238,6 +249,7 @@ def make_pipeline(
             trees=library.forest.trees,
             scope=scope,
             profiles=library.profiles,
+            collections=library.collections,
         ),
         scope=scope,
         within=within,
@@ -273,9 +285,10 @@ def _retriever(
     name: RetrieverName,
     k: int,
     omissions: DegradationRecorder,
+    options: SearchOptions,
     document_ids: frozenset[str] | None,
 ) -> BaseRetriever:
-    return library.retriever(name, k, document_ids=document_ids, on_failure=omissions)
+    return library.retriever(name, k, document_ids=document_ids, on_failure=omissions, options=options)
 
 
 def _made_with(
@@ -298,9 +311,10 @@ def _made_with(
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
     shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
-    if settings.reranker == NO_RERANKER:
+    name = reranker_name(settings)
+    if name == NO_RERANKER:
         return shown
-    named = " ".join(part for part in (settings.reranker, settings.rerank_model) if part)
+    named = " ".join(part for part in (name, settings.rerank_model) if part)
     return {"reranker": named, "fetch_k": settings.fetch_k, **shown}
 
 

@@ -78,9 +78,18 @@ def _is_secret(field: str, info: FieldInfo | None) -> bool:
 
 AnalyzerUse = Literal["auto", "off"]
 RetrieverName = Literal[
-    "ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25", "raptor-collapsed", "raptor-traversal"
+    "ensemble-cc",
+    "ensemble-rrf",
+    "similarity",
+    "similarity_score_threshold",
+    "mmr",
+    "bm25",
+    "raptor-collapsed",
+    "raptor-traversal",
 ]
-RerankerName = Literal["none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"]
+RerankerName = Literal[
+    "auto", "none", "cross-encoder", "pointwise-logprob", "pointwise-score", "listwise", "remote"
+]
 Listed = Annotated[tuple[str, ...], NoDecode]
 LOCAL_OWNER = "local"  # the only user of an installation without sign-in
 STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
@@ -102,6 +111,7 @@ EDITABLE = frozenset(
     {
         *("llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "local_model"),
         *("embedding_model", "retriever", "k", "raptor"),
+        *("score_threshold", "mmr_fetch_k", "mmr_lambda_mult"),
         *("reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"),
     }
 )
@@ -208,10 +218,27 @@ class Settings(BaseSettings):
         "ensemble-cc", description="Search mode. See [search](../user/search.md)."
     )
     k: int = Field(6, ge=1, le=50, description="Passages that an answer is made from.")
+    score_threshold: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="Least relevance, a cosine, of a passage in the search mode "
+        "`similarity_score_threshold`. It suits multilingual-e5-small; other models need less.",
+    )
+    mmr_fetch_k: int = Field(
+        50, ge=2, le=500, description="Passages among which the search mode `mmr` chooses different ones."
+    )
+    mmr_lambda_mult: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Weight of relevance against difference in the search mode `mmr`: 1 is relevance alone.",
+    )
     reranker: RerankerName = Field(
-        "none",
-        description="Reranker, which puts the passages that were found in a better order. See "
-        "[rerankers](rerankers.md).",
+        "auto",
+        description="Reranker, which puts the passages that were found in a better order. `auto` is the "
+        "server at `rerank_base_url`, or the cross-encoder where there is a GPU and its model, else none. "
+        "See [rerankers](rerankers.md).",
     )
     rerank_model: str = Field(
         "",

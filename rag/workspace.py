@@ -46,6 +46,7 @@ from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
+from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
 from storage.tags import Tags
 
@@ -74,6 +75,7 @@ class Workspace:
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
+        self.keys = ApiKeys(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.tags, self.deletions = Tags(database, owner), Deletions()
         self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
@@ -254,6 +256,11 @@ class Workspace:
         searching: tuple[Collection[str], Collection[str]] = ((), ()),
     ) -> str:
         """Begin a conversation that has these turns already, without evidence; return its id."""
+        collections, documents = searching
+        for id_ in collections:
+            self.library.collections.get(id_)  # NotFound, before anything is stored
+        for id_ in documents:
+            self.library.documents.get(id_)
         conversation_id = self.conversations.create().id
         with self._deleted_if_refused(conversation_id):
             if any(searching):
@@ -344,10 +351,16 @@ class Workspace:
             self.stop(pending)
         self.stop_checking(conversation_id)
 
-    def exported(self, conversation_id: str, form: FormName) -> str:
-        """Return a conversation as a file of the given form, and note that in the audit log."""
+    def exported(self, conversation_id: str, form: FormName, *, answer_id: str | None = None) -> str:
+        """Return a conversation as a file of the given form, and note that in the audit log.
+
+        With `answer_id` it has that answer alone, with its question.
+        """
         conversation = self.conversations.open(conversation_id)
         messages = self.conversations.messages(conversation_id, limit=EVERY)
+        if answer_id is not None:
+            answer = self.conversations.message(answer_id)
+            messages = [one for one in messages if one.id in (answer.question_id, answer.id)]
         exported = FORMS[form](export(conversation, messages, datetime.now(UTC)))
         self.note("chat_exported", chat=conversation_id, form=form)
         return exported

@@ -19,11 +19,13 @@ from storage.tables import (
     fold,
     new_id,
     now,
+    storable,
     tidy_name,
     to_record,
 )
 
 LONGEST_NAME = 120  # characters
+LONGEST_INSTRUCTIONS = 1000  # characters
 
 Splitting = Mapping[str, int]
 """Chunking of documents: "size", "overlap" and "minimum", in letters; see rag/text/chunking.py."""
@@ -38,6 +40,7 @@ class CollectionRecord:
     documents: int
     splitting: Splitting | None
     created: datetime
+    instructions: str = ""
 
 
 class Collections(OwnerStore):
@@ -122,6 +125,24 @@ class Collections(OwnerStore):
         """Set the chunking of a collection's documents, None for the default; see `due`."""
         with self._database.writing() as session:
             self._own(session, CollectionRow, collection_id).splitting = _as_dict(splitting)
+
+    def instruct(self, collection_id: str, instructions: str) -> None:
+        """Set how answers from a collection's documents are written, cut to LONGEST_INSTRUCTIONS."""
+        with self._database.writing() as session:
+            row = self._own(session, CollectionRow, collection_id)
+            row.instructions = storable(instructions.strip()[:LONGEST_INSTRUCTIONS])
+
+    def instructions_for(self, document_ids: Collection[str]) -> Sequence[tuple[str, str]]:
+        """List the name and the instructions of these documents' collections that have some, by name."""
+        chosen = (
+            select(CollectionRow.name, CollectionRow.instructions)
+            .join(Document, Document.collection_id == CollectionRow.id)
+            .where(Document.owner == self._owner, Document.id.in_(document_ids))
+            .where(CollectionRow.instructions != "")
+        )
+        with self._database.reading() as session:
+            rows = session.execute(chosen.distinct().order_by(CollectionRow.folded, CollectionRow.name))
+            return [(name, instructions) for name, instructions in rows]
 
     def due(self) -> Sequence[str]:
         """List the ready documents whose chunking is not that of their collection, oldest first."""

@@ -157,6 +157,7 @@ class Conversations(OwnerStore):
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
             answer.standalone_question = answer.searched_in = answer.narrowed_to = None
+            answer.coverage = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -183,6 +184,7 @@ class Conversations(OwnerStore):
         left_out: Sequence[LeftOutRecord] | None = None,
         searched_in: str | None = None,
         narrowed_to: str | None = None,
+        coverage: str | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
@@ -196,6 +198,8 @@ class Conversations(OwnerStore):
                 answer.searched_in = searched_in
             if narrowed_to is not None:
                 answer.narrowed_to = narrowed_to
+            if coverage is not None:
+                answer.coverage = coverage
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:

@@ -254,6 +254,7 @@ class MessageRow(Base):
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]
+    coverage: Mapped[str | None]
     attached: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 
@@ -317,6 +318,7 @@ class CollectionRow(Base):
     folded: Mapped[str]
     splitting: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created: Mapped[datetime]
+    instructions: Mapped[str] = mapped_column(server_default=text("''"))
 
 
 class Document(Base):

@@ -61,8 +61,13 @@ def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-# On a narrow screen the drawer lies over the page, so choosing a chat closes it.
+# On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
+# focus, what can be undone is read aloud, and so is the end of reading.
+_HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
+const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
+const READING = '.st-key-ingest [role="progressbar"]';
+const READ = 'All documents are ready.';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
@@ -74,13 +79,33 @@ function closeDrawer(event) {
   }
 }
 
-export default function () {
+let reading = false;
+
+function look(told) {
+  for (const table of document.querySelectorAll(SCROLLS)) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+  }
+  document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
+  const now = document.querySelector(READING) !== null;
+  if (reading && !now) told.textContent = READ;
+  else if (now && told.textContent) told.textContent = '';
+  reading = now;
+}
+
+export default function ({ parentElement }) {
+  const told = parentElement.querySelector('.footnote-told');
+  const watch = new MutationObserver(() => look(told));
+  watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
-  return () => document.removeEventListener('click', closeDrawer);
+  look(told);
+  return () => {
+    watch.disconnect();
+    document.removeEventListener('click', closeDrawer);
+  };
 }
 """
 _CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-_shell = st.components.v2.component("footnote_shell", js=_JS, css=_CSS, isolate_styles=False)
+_shell = st.components.v2.component("footnote_shell", html=_HTML, js=_JS, css=_CSS, isolate_styles=False)
 
 
 def mount() -> None:

@@ -18,13 +18,17 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework
+from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
+from rag.chat.coverage import Coverage
 from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
 from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
-from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
+from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
+from rag.chat.whole_answer import answer_whole
+from rag.chat.whole_question import read_whole_question
 from rag.citations.checker import Judge
 from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
@@ -156,7 +160,7 @@ class Reworked:
     answers: int
 
 
-Aside = Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
+Aside = Coverage | Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -307,6 +311,8 @@ class RagPipeline:
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
+        if self.llm is None and (yield from self._whole(understood.text, turn)):
+            return
         found = yield from self._retrieve(understood, turn)
         passages = [Passage.from_document(document) for document in found]
         if turn.carried and turn.goes_on:
@@ -318,6 +324,33 @@ class RagPipeline:
         if self.llm is None and not turn.literal:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
+
+    def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, bool]:
+        """Yield the events of an answer about whole documents, if the question asks for one; return if so."""
+        documents = self.corpus.documents_in_scope()
+        whole = read_whole_question(asked, documents) if documents and not turn.goes_on else None
+        if whole is None:
+            return False
+        passages, ids = [], None if turn.widened else whole.document_ids
+        for passage in self.corpus.all_passages(ids):
+            if turn.cancelled():
+                raise Cancelled("The answer was stopped.")
+            passages.append(passage)
+        found = answer_whole(
+            asked, whole, passages, {one.id: one for one in documents if _is_among(one.id, ids)}
+        )
+        if found is None:
+            return False
+        yield from self.scope.told()
+        if ids is not None and len(ids) < len(documents):
+            yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
+        if whole.kind != "author":
+            read = len({passage.document_id for passage in passages})
+            yield Coverage(len(passages), len(passages), read)
+        turn.watch.lap("retrieve")
+        yield Sources(found.passages)
+        yield from written(found.parts, turn.cancelled)
+        return True
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
         """Yield the events of earlier answers reworked from their stored passages."""
@@ -388,8 +421,18 @@ class RagPipeline:
             outside=self.lost_in_the_middle_order,
             turns=turn.turns,
             conversation_tokens=self.conversation_tokens,
+            k=self.k,
+            instructions=self._instructions(passages),
             cancelled=turn.cancelled,
         )
+
+    def _instructions(self, passages: Sequence[Passage]) -> str:
+        """Return the instructions of the passages' collections for the model; a small one reads few."""
+        if self.llm is None or not passages:
+            return ""
+        given = self.corpus.instructions(frozenset(passage.document_id for passage in passages))
+        most = SMALL_MODEL_INSTRUCTION_TOKENS if self.llm.settings.brief else INSTRUCTION_TOKENS
+        return instructions_text(given, most)
 
     def _introduced(self, passage: Passage) -> Passage:
         """Return a passage with a line on its document."""
@@ -398,6 +441,17 @@ class RagPipeline:
 
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
+
+
+def _is_among(id_: str, ids: frozenset[str] | None) -> bool:
+    return ids is None or id_ in ids
+
+
+def _names_of(names: Iterable[str]) -> str:
+    """Return the names of documents; beyond a few they are counted."""
+    listed = list(names)
+    more = len(listed) - MAX_NAMED
+    return ", ".join(listed[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _with_reply(sent: Sent, reply: str) -> Sent:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
+from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
 from storage.choices import Choices, Chosen
@@ -68,6 +69,7 @@ class LibraryView(Corpus):
     trees: Trees = field(kw_only=True)
     scope: Scope = field(kw_only=True)
     profiles: Callable[[], Mapping[str, DocumentProfile]] = field(kw_only=True, default=dict)
+    collections: Collections | None = field(kw_only=True, default=None)
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
@@ -82,7 +84,7 @@ class LibraryView(Corpus):
 
     def named_by(self, question: str) -> QuestionScope | None:
         """Return the documents in scope that a question names; None where it names none or all of them."""
-        return read_scope(question, [one for one in self.profiles().values() if self.scope.has(one.id)])
+        return read_scope(question, self.documents_in_scope())
 
     def subject(self, question: str, document_ids: Collection[str] | None) -> str:
         """Return a question without the words that only name the documents searched; None: all in scope."""
@@ -92,6 +94,21 @@ class LibraryView(Corpus):
     def profile(self, document_id: str) -> DocumentProfile | None:
         """Return the profile of a document."""
         return self.profiles().get(document_id)
+
+    def documents_in_scope(self) -> list[DocumentProfile]:
+        """Return the documents in scope, with what they say of themselves."""
+        return [one for one in self.profiles().values() if self.scope.has(one.id)]
+
+    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:
+        """Yield all passages of the documents in scope, or of some of them, in order."""
+        for record in self.documents.list():
+            if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
+                for batch in self.documents.chunk_batches(record.id):
+                    yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
+
+    def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:
+        """Return the name and the instructions of each collection of these documents that has some."""
+        return self.collections.instructions_for(document_ids) if self.collections is not None else ()
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""

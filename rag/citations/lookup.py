@@ -916,7 +916,7 @@ def _fits(quantity: Quantity, placed: _Placed, lead: str) -> bool:
     """Return True where a number is a cell's, and is called a loss where that may be one."""
     cell = placed.cell
     lost = bool(_LOSS.search(lead)) or quantity.value < 0
-    if "(loss" in cell.row.casefold() and lost != (cell.quantity.value < 0):
+    if "(loss" in f"{cell.row} {cell.section}".casefold() and lost != (cell.quantity.value < 0):
         return False
     if quantity.value < 0 < cell.quantity.value:
         return False

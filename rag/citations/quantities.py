@@ -163,6 +163,10 @@ def quantities(text: str) -> list[Quantity]:
     return found
 
 
+_COUNTED = re.compile(r"\s?(?:[台種人名個件本冊か]|[명대개종건권](?:[을를이가은는의,.\s]|\Z))")
+"""Counters after a number that is no year: 1968台."""
+
+
 def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
     """Return the quantities of a text that are no years and no parts of its dates.
 
@@ -174,7 +178,7 @@ def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
     return [
         q
         for q in quantities(text)
-        if not (q.is_year and "," not in text[q.start : q.end])
+        if not (q.is_year and "," not in text[q.start : q.end] and not _COUNTED.match(text, q.end))
         and not any(p.start < q.end and q.start < p.end for p in dated)
     ]
 

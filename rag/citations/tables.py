@@ -312,11 +312,14 @@ def _columns(head: str, width: int) -> list[_Column] | None:
     leaves = [c for c in parts if c.is_change or (c.period is not None and c.period.year)]
     groups = [c.period for c in parts if c.period and c.period.months and not c.period.year]
     days = [c.period for c in parts if c.period and c.period.day and not c.period.year]
-    words = _named_columns(kept.rpartition("\n")[2], width, len(leaves))
-    if words and len(leaves) in (0, 1) and len(words) == width:
-        leaves = [_named(word, leaves) for word in words]
-    elif words and len(leaves) + len(words) == width:
-        leaves = [*leaves, *(_Column(word) for word in words)]
+    for line in reversed(kept.split("\n")):
+        words = _named_columns(line, width, len(leaves))
+        if words and len(leaves) in (0, 1) and len(words) == width:
+            leaves = [_named(word, leaves) for word in words]
+            break
+        if words and len(leaves) + len(words) == width and any(True for _ in period_parts(line)):
+            leaves = [*leaves, *(_Column(word) for word in words)]
+            break
     else:
         leaves = _laid_out(leaves, width)
     return _with_groups(leaves, groups, days) if leaves and len(leaves) == width else None

@@ -18,6 +18,7 @@ from rag.passage import Passage
 from rag.retrieval.prose import is_informative
 from rag.retrieval.sentences import width
 from rag.text.language import STOP_WORDS, language, without_particle
+from rag.text.questions import sentence_questions, table_questions
 from rag.text.sentences import sentences
 from storage.documents import Documents
 from storage.lab import QuestionSets
@@ -51,7 +52,13 @@ _ABOUT_THE_TEXT = re.compile(
 
 
 def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
-    """Return the span of an informative sentence of `text` and a question made of its words, or None."""
+    """Return the span of a sentence or table row of `text` and a question that it answers, or None.
+
+    The question is one that a person would ask where a rule knows such a sentence, else words of a sentence.
+    """
+    natural = [*sentence_questions(text), *table_questions(text)]
+    for found in sorted(natural, key=lambda one: shuffle_key(seed, (one.start, one.end))):
+        return found.start, found.end, found.text
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
         question = question_from_sentence(text[start:end], seed)

@@ -30,7 +30,7 @@ from rag.models.embeddings import Embedder, Floats
 from rag.raptor.retrievers import TREES
 from rag.raptor.summarize import ExtractiveSummariser, Summariser
 from rag.raptor.tree import Forest, node_text
-from rag.retrieval.registry import SearchParts, choose_retriever
+from rag.retrieval.registry import USUAL, SearchOptions, SearchParts, choose_retriever
 from rag.retrieval.weights import HybridCalibration
 from rag.text import markdown
 from rag.text.chunking import Splitting, split
@@ -358,6 +358,7 @@ class Library:
         *,
         document_ids: Collection[str] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
+        options: SearchOptions = USUAL,
     ) -> BaseRetriever:
         """Return the retriever of that name; those of RAPTOR fill a budget instead of `k`."""
         if name in TREES:
@@ -372,7 +373,7 @@ class Library:
             document_ids=document_ids,
             mixture=lambda: self.weighing.mixture,
         )
-        return choose_retriever(name, parts, k=k, on_failure=on_failure)
+        return choose_retriever(name, parts, k=k, on_failure=on_failure, options=options)
 
     def add_vectors(
         self, chunks: Iterable[Sequence[ChunkRecord]], total: int, cancelled: Cancel

@@ -1,4 +1,4 @@
-"""LangChain interface: its chains, an agent's tool, loaders, all answering as the app does."""
+"""LangChain interface: its chains, an agent's tool, a retriever over HTTP."""
 
 from rag.langchain.chains import (
     CONDENSE_QUESTION_PROMPT,
@@ -10,6 +10,8 @@ from rag.langchain.chains import (
     to_history,
     with_citations,
 )
+from rag.langchain.loaders import DirectoryLoader, TextLoader
+from rag.langchain.retriever import FootnoteRetriever
 from rag.langchain.tool import conversation_tool
 
 __all__ = [
@@ -17,7 +19,10 @@ __all__ = [
     "BaseConversationalRetrievalChain",
     "ChatVectorDBChain",
     "ConversationalRetrievalChain",
+    "DirectoryLoader",
+    "FootnoteRetriever",
     "RetrievalQA",
+    "TextLoader",
     "chat_history_text",
     "conversation_tool",
     "to_history",

@@ -4,6 +4,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 E5_PROMPTS = {"query": "query: ", "document": "passage: "}
 """Prompts of the E5 models' training, which most of their folders lack."""
+GPUS = Path("/proc/driver/nvidia/gpus")
 REACH_SECONDS = 3.0
 """Longest wait for an answer of the hub before the next source."""
 
@@ -45,7 +47,7 @@ def only_on_disk(spec: str) -> bool:
         return True
     if _reachable(constants.ENDPOINT, any_status=True):
         return False
-    if not _cached(spec):
+    if not in_hub_cache(spec):
         raise ModelUnavailable(
             f"The model {spec!r} is not on this disk, and the hub that may have it cannot be reached. "
             "Give the folder of a model or the name of a packaged one, or try again with a network."
@@ -69,7 +71,7 @@ def _reachable(url: str, *, any_status: bool) -> bool:
         return False
 
 
-def _cached(hub_id: str) -> bool:
+def in_hub_cache(hub_id: str) -> bool:
     """Return whether a model is in the hub's cache on disk, also one named without its owner."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
@@ -90,10 +92,23 @@ def require_sentence_transformers(spec: str) -> None:
         )
 
 
-def open_cross_encoder(spec: str) -> "CrossEncoder":
+def has_gpu() -> bool:
+    """Return whether there is an NVIDIA GPU whose driver runs, and a torch that uses it.
+
+    Importing torch, which would know, takes seconds.
+    """
+    try:
+        plain = version("torch").endswith("+cpu")
+    except PackageNotFoundError:
+        return False
+    return not plain and any(GPUS.glob("*"))
+
+
+def open_cross_encoder(spec: str, *, max_length: int | None = None) -> "CrossEncoder":
     """Open a model by folder or hub id, with logits as scores. Imports torch, which takes seconds.
 
-    Only safetensors are loaded, and no code of the model. Raises ModelUnavailable.
+    Question and passage are cut to `max_length` tokens, or to the model's own limit. Only safetensors are
+    loaded, and no code of the model. Raises ModelUnavailable.
     """
     require_sentence_transformers(spec)
     on_disk = only_on_disk(spec)
@@ -107,6 +122,7 @@ def open_cross_encoder(spec: str) -> "CrossEncoder":
             local_files_only=on_disk,
             model_kwargs={"use_safetensors": True},
             activation_fn=Identity(),
+            max_length=max_length,
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelUnavailable(

@@ -243,6 +243,8 @@ class ClusteringOptions:
     """Options of clustering, by default the paper's.
 
     `threshold` is of a membership, `most` the largest number of clusters tried, `tokens` the largest cluster.
+    With `every_number` each number up to `most` is tried, as in the paper; without, about a dozen around the
+    best are.
     """
 
     dimensions: int = 10
@@ -251,6 +253,7 @@ class ClusteringOptions:
     local_neighbours: int = 10
     tokens: int = 3500
     seed: int = 224
+    every_number: bool = False
 
 
 def clusters(
@@ -313,7 +316,8 @@ def mixture_clusters(points: Floats, rule: ClusteringOptions) -> list[Members]:
         likelihood, fitted[components] = e_step(found, wide)
         return bic(likelihood, len(wide), wide.shape[1], components)
 
-    best = argmin_unimodal(score, max(1, min(rule.most, len(wide) - 1)))
+    most = max(1, min(rule.most, len(wide) - 1))
+    best = min(range(1, most + 1), key=score) if rule.every_number else argmin_unimodal(score, most)
     return memberships(fitted[best], rule.threshold)
 
 

@@ -20,7 +20,7 @@ from rag.retrieval.ensemble import EnsembleRetriever, log_failure
 from rag.retrieval.weights import NORMALISERS, POOL, HybridWeights
 from rag.text.tokenize import tokens
 
-NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "mmr", "bm25")
+NAMES = ("ensemble-cc", "ensemble-rrf", "similarity", "similarity_score_threshold", "mmr", "bm25")
 OnFailure = Callable[[str, Exception], None]
 TIMEOUT = 10.0  # seconds that each half of a search may take
 WEIGHT = 0.1
@@ -128,8 +128,25 @@ class SearchParts:
         )
 
 
+@dataclass(frozen=True)
+class SearchOptions:
+    """Least relevance for "similarity_score_threshold"; candidates and weight of relevance for "mmr"."""
+
+    score_threshold: float = 0.8
+    mmr_fetch_k: int = POOL
+    mmr_lambda_mult: float = 0.5
+
+
+USUAL = SearchOptions()
+
+
 def choose_retriever(
-    name: str, parts: SearchParts, *, k: int, on_failure: OnFailure | None = None
+    name: str,
+    parts: SearchParts,
+    *,
+    k: int,
+    on_failure: OnFailure | None = None,
+    options: SearchOptions = USUAL,
 ) -> BaseRetriever:
     """Return the retriever called `name`, giving `k` passages; raises SettingsError for an unknown name."""
     match name:
@@ -137,8 +154,11 @@ def choose_retriever(
             return parts.bm25(k)
         case "similarity":
             return parts.vector("similarity", parts.hydrate, k=k)
+        case "similarity_score_threshold":
+            return parts.vector(name, parts.hydrate, k=k, score_threshold=options.score_threshold)
         case "mmr":
-            return parts.vector("mmr", parts.hydrate, k=k, fetch_k=POOL)
+            fetch_k, weight = max(k, options.mmr_fetch_k), options.mmr_lambda_mult
+            return parts.vector("mmr", parts.hydrate, k=k, fetch_k=fetch_k, lambda_mult=weight)
         case "ensemble-cc":
             return parts.ensemble(
                 k, on_failure, method="cc", boost=boost_by_name, **_calibrated(parts.mixture)

@@ -57,7 +57,7 @@ def heading_question(heading: str, text: str) -> str:
     >>> heading_question("Report > Share repurchases", "The company bought shares.")
     'What does the document say about share repurchases?'
     """
-    subject = " ".join(heading.rpartition(" > ")[2].split())
+    subject = _NUMBERED.sub("", " ".join(heading.rpartition(" > ")[2].split()))
     loud = subject.isupper() and len(subject.split()) > MOST_LOUD
     if loud or not 3 < len(subject) <= LONGEST_SUBJECT or not _SUBJECT_ONLY.fullmatch(subject):
         return ""
@@ -65,6 +65,7 @@ def heading_question(heading: str, text: str) -> str:
     return _ABOUT.get(language(text), _ABOUT["en"]).format(heading=small)
 
 
+_NUMBERED = re.compile(r"^(?:Note|Item|Part|Chapter|Section)\s+\w+\s*[-–—.:]*\s*", re.I)
 LONGEST_SUBJECT = 60  # characters of a heading
 MOST_LOUD = 2  # words of a heading in capitals: more are the title page
 _SUBJECT_ONLY = re.compile(r"[^\W\d_][^\W_]*(?:[ '’&/-]{1,3}[^\W_]+)*")

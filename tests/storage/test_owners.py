@@ -166,6 +166,8 @@ COLLECTIONS = {
     "delete": lambda my, ids: my.delete(ids["collection"]),
     "put": lambda my, ids: my.put([], ids["collection"]),
     "set_splitting": lambda my, ids: my.set_splitting(ids["collection"], None),
+    "instruct": lambda my, ids: my.instruct(ids["collection"], "Be brief."),
+    "instructions_for": None,
 }
 CHOICES = {
     "of": lambda my, ids: my.of(ids["conversation"]),

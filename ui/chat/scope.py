@@ -6,6 +6,7 @@ from datetime import date
 
 import streamlit as st
 
+from rag.chat.coverage import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
@@ -92,8 +93,10 @@ def narrowed_to(said: str) -> str:
     return f":material/filter_alt: Only documents of: {label(said, 300)}"
 
 
-def told(event: SearchedIn | NarrowedTo) -> str:
-    """Return the scope that an event tells, as Markdown."""
+def told(event: SearchedIn | NarrowedTo | Coverage) -> str:
+    """Return the scope that an event tells, or how much of it was read, as Markdown."""
+    if isinstance(event, Coverage):
+        return f":material/menu_book: {event.said()}"
     return searched_in(event.said) if isinstance(event, SearchedIn) else narrowed_to(event.said)
 
 

@@ -17,18 +17,21 @@ from ui import pages
 from ui.components.markdown import label
 from ui.components.messages import flash_errors, rename_action
 
-PARAMETER = "chat"
+PARAMETER, FIND = "chat", "find"
 SEARCH = "search-chats"
 SHOWN = 40
+NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = "New chat"
-_OPEN, _AWAY = "open-chat", "away-from-chat"
-_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
+_OPEN, _AWAY, _SEARCHED = "open-chat", "away-from-chat", "searched-chats"
+FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
     """Show the conversations, newest first, filtered by the search box."""
     with st.sidebar:
-        if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
+        if st.button(
+            "New chat", icon=":material/edit_square:", width="stretch", key="new-chat", shortcut=NEW_CHAT
+        ):
             _open(None)
         search = st.text_input(
             "Search chats",
@@ -62,7 +65,7 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
         key, rename = f"title-{conversation.id}", partial(_rename, workspace, conversation.id)
         rename_action("Title", conversation.title, 200, key, rename, at="rename-chat")
         with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
-            for form, name in _FORMS.items():
+            for form, name in FORMS.items():
                 _show_download(workspace, conversation, form, name)
         st.button(
             "Delete",
@@ -157,15 +160,18 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
         on_click=_clear_search,
         wrap=False,
     ):
-        _open(conversation.id)
+        _open(conversation.id, st.session_state.pop(_SEARCHED, ""))
 
 
-def _open(conversation_id: str | None) -> NoReturn:
+def _open(conversation_id: str | None, search: str = "") -> NoReturn:
     keep_open(conversation_id)
-    st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
+    chosen = {PARAMETER: conversation_id} if conversation_id else {}
+    found = {FIND: search} if search.strip() else {}
+    st.switch_page(pages.CHAT, query_params={**chosen, **found} or None)
 
 
 def _clear_search() -> None:
+    st.session_state[_SEARCHED] = st.session_state.get(SEARCH, "")
     st.session_state[SEARCH] = ""
 
 

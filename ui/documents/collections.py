@@ -9,7 +9,7 @@ import streamlit as st
 from rag.ingest.queue import Resplit
 from rag.text.chunking import Splitting
 from rag.workspace import Workspace
-from storage.collections import LONGEST_NAME, CollectionRecord
+from storage.collections import LONGEST_INSTRUCTIONS, LONGEST_NAME, CollectionRecord
 from storage.documents import UNFINISHED
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord, State
@@ -47,6 +47,26 @@ def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
             here, chosen, Splitting if usual else lambda: Splitting(int(size), int(overlap), int(minimum))
         )
         st.rerun()
+
+
+def _show_instructions(here: Workspace, chosen: CollectionRecord) -> None:
+    name = "Instructions"
+    with (
+        st.popover(name, icon=":material/edit_note:", type="tertiary", key="collection-instructions"),
+        st.form(f"instructions-{chosen.id}", border=False),
+    ):
+        text = st.text_area(
+            "How answers are written",
+            chosen.instructions,
+            max_chars=LONGEST_INSTRUCTIONS,
+            placeholder="Answer in Korean. Call the tenant “the lessee”. Use short lists.",
+            help="Tone, language, terms and format, for answers from this collection's documents.",
+        )
+        st.caption("A language model reads them. What it writes is checked against the documents as before.")
+        if st.form_submit_button("Save", type="primary"):
+            here.library.collections.instruct(chosen.id, text)
+            flash("Instructions saved.", ":material/edit_note:")
+            st.rerun()
 
 
 def show_progress(here: Workspace) -> None:
@@ -257,6 +277,7 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
         rename = partial(_rename, here, chosen.id, key)
         rename_action("Collection name", chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
         _show_passage_sizes(here, chosen)
+        _show_instructions(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
             held = "document stays" if chosen.documents == 1 else f"{chosen.documents:,} documents stay"
             stay = f". Its {held}, unsorted" if chosen.documents else ""

@@ -18,10 +18,11 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RECOMMENDED, RETRIEVERS, TREE_RETRIEVERS, USES, retriever_name
+from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.keys import show_keys
 from ui.settings.local_model import FIXED, model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
@@ -139,6 +140,7 @@ def _shared(field: str, fixed: frozenset[str], text: str | None = None) -> _Shar
 
 
 RERANKERS: dict[str, str] = {
+    "auto": "Automatic",
     "none": "Off",
     "cross-encoder": "Cross-encoder",
     "pointwise-logprob": "Language model, yes or no",
@@ -156,6 +158,8 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
     )
     each = f"{found} short requests to the language model per question"
     return {
+        "auto": "The server at the address below, or the cross-encoder where this computer has a GPU and the "
+        "model. Otherwise off.",
         "none": "Keeps the order of the search. No extra time.",
         "cross-encoder": "A separate model on this computer reads question and passage together. "
         f"{USUAL_CROSS_ENCODER} is 2.3 GB, downloaded on first use, and takes seconds per question.",
@@ -286,16 +290,18 @@ def show() -> None:
     server = services()
     fixed = fixed_fields()
     st.title("Settings")
+    here = workspace()
     if not server.administers():
         st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
+        show_keys(here)
         return
     _model(server, fixed)
-    here = workspace()
     busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
     with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
         _finding(server, fixed)
         st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
         st.page_link(pages.ACTIVITY, label="See deletions, exports and changes", icon=":material/history:")
+    show_keys(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
@@ -331,6 +337,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
             "retriever": _search(settings, fixed),
             "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, _MORE)),
             "embedding_model": _embedding_model(settings, fixed),
+            **_meaning_options(settings, fixed),
         }
         save = st.form_submit_button("Save", type="primary", key="save-finding")
     if save and _change(server, changes, fixed):
@@ -356,10 +363,43 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         offered,
         index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
-        **_shared(
-            "retriever", fixed, "\n".join(f"- **{RETRIEVERS[one]}.** {USES[one]}" for one in RETRIEVERS)
-        ),
+        **_shared("retriever", fixed, "\n".join(f"- **{retriever_name(one)}.** {USES[one]}" for one in USES)),
     )
+
+
+def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
+    """Show the options of the modes that search by meaning, and return them by their settings' names."""
+    threshold, candidates, weight = st.columns(3)
+    with threshold:
+        least = st.number_input(
+            "Minimum relevance",
+            0.0,
+            1.0,
+            settings.score_threshold,
+            0.05,
+            key="score_threshold",
+            **_shared("score_threshold", fixed, f"For “{retriever_name('similarity_score_threshold')}”."),
+        )
+    with candidates:
+        most = st.number_input(
+            "Candidates for diversity",
+            2,
+            500,
+            settings.mmr_fetch_k,
+            key="mmr_fetch_k",
+            **_shared("mmr_fetch_k", fixed, f"For “{retriever_name('mmr')}”."),
+        )
+    with weight:
+        share = st.number_input(
+            "Weight of relevance",
+            0.0,
+            1.0,
+            settings.mmr_lambda_mult,
+            0.05,
+            key="mmr_lambda_mult",
+            **_shared("mmr_lambda_mult", fixed, "Against diversity. 1 ignores diversity."),
+        )
+    return {"score_threshold": least, "mmr_fetch_k": most, "mmr_lambda_mult": share}
 
 
 def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:

@@ -17,15 +17,21 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "BAAI/bge-reranker-v2-m3"
 """About a hundred languages, including Korean and Japanese; 2.3 GB."""
+MAX_LENGTH = 512
+"""Tokens: what bge-reranker-v2-m3 was tuned with; its own limit of 8,192 costs memory and time."""
 BATCH = 8
 """Pairs at a time: larger batches are no quicker on two cores, and batches can be cancelled in between."""
 
 
 class CrossEncoderModel:
-    """Cross-encoder by folder or hub id, opened once at its first use; raises ModelUnavailable."""
+    """Cross-encoder by folder or hub id, opened once at its first use; raises ModelUnavailable.
 
-    def __init__(self, spec: str = DEFAULT_MODEL):
+    Question and passage together are cut to `max_length` tokens; None is the model's own limit.
+    """
+
+    def __init__(self, spec: str = DEFAULT_MODEL, *, max_length: int | None = MAX_LENGTH):
         self.spec = spec
+        self.max_length = max_length
         self._opening = Lock()
         self._model: CrossEncoder | None = None
 
@@ -43,7 +49,7 @@ class CrossEncoderModel:
     def _load(self) -> "CrossEncoder":
         with self._opening:
             if self._model is None:
-                self._model = open_cross_encoder(self.spec)
+                self._model = open_cross_encoder(self.spec, max_length=self.max_length)
             return self._model
 
 

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from rag.errors import SettingsError
 from rag.jobs import Cancel
+from rag.models.hub import has_gpu, in_hub_cache
 from rag.models.protocol import LanguageModel, Sent
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL, CrossEncoderModel, CrossEncoderReranker
@@ -36,6 +37,17 @@ class RerankerParts:
     base_url: str | None = None
     api_key: SecretStr = field(default_factory=lambda: SecretStr(""))
     opened: Callable[[str], CrossEncoderModel] = CrossEncoderModel
+
+
+def automatic_reranker(base_url: str | None, model: str) -> str:
+    """Return the reranker that is on by itself: a server's, or the cross-encoder on a GPU.
+
+    A cross-encoder that is not on this computer is not downloaded unasked: without a `model`, the usual one
+    must be in the hub's cache.
+    """
+    if base_url:
+        return "remote"
+    return "cross-encoder" if has_gpu() and (model or in_hub_cache(DEFAULT_MODEL)) else NONE
 
 
 def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker | None:

@@ -82,3 +82,13 @@ def test_the_least_is_found_as_by_asking_for_every_number():
     asked: list[int] = []
     assert argmin_unimodal(lambda n: asked.append(n) or (n - 37) ** 2, 50) == 37
     assert len(asked) == len(set(asked)) < 25
+
+
+def test_every_number_of_clusters_is_tried_where_that_is_asked(monkeypatch: pytest.MonkeyPatch):
+    def two_valleys(likelihood: float, points: int, dimensions: int, components: int) -> float:
+        return -1.0 if components == 7 else abs(components - 2.0)
+
+    monkeypatch.setattr("rag.raptor.clustering.bic", two_valleys)
+    points, _ = made([20] * 7, dimensions=3)
+    assert len(mixture_clusters(points, ClusteringOptions(most=12))) == 2
+    assert len(mixture_clusters(points, ClusteringOptions(most=12, every_number=True))) == 7

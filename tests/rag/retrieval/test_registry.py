@@ -6,7 +6,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chroma import ChromaVectorStore
-from rag.retrieval.registry import SearchParts, choose_retriever
+from rag.retrieval.registry import SearchOptions, SearchParts, choose_retriever
 from rag.retrieval.weights import HybridWeights
 
 VECTORS = {
@@ -24,6 +24,32 @@ class Known(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return VECTORS[text]
+
+
+def parts_of(vectors: ChromaVectorStore, documents: dict[str, Document]) -> SearchParts:
+    return SearchParts(
+        words=TantivyIndex(),
+        vectors=lambda: vectors,
+        hydrate=lambda some: {id_: documents[id_] for id_ in some},
+        label=lambda some: {id_: documents[id_] for id_ in some},
+        names=lambda some: dict.fromkeys(some, ""),
+    )
+
+
+def test_the_options_of_searching_by_meaning_are_followed():
+    ids = {BOAT: "boat", HARBOUR: "harbour", CRANE: "crane"}
+    vectors = ChromaVectorStore.from_texts(list(ids), Known(), ids=list(ids.values()))
+    parts = parts_of(vectors, {id_: Document(text, id=id_) for text, id_ in ids.items()})
+
+    def found(name: str, **options: float) -> list[str]:
+        retriever = choose_retriever(name, parts, k=2, options=SearchOptions(**options))  # type: ignore[arg-type]
+        return [document.page_content for document in retriever.invoke("red")]
+
+    assert found("similarity_score_threshold", score_threshold=0.7) == [HARBOUR]
+    assert found("similarity_score_threshold", score_threshold=0.5) == [HARBOUR, BOAT]
+    assert found("mmr", mmr_lambda_mult=1.0) == [HARBOUR, BOAT]
+    assert found("mmr", mmr_lambda_mult=0.1) == [HARBOUR, CRANE]
+    assert found("mmr", mmr_lambda_mult=0.1, mmr_fetch_k=2) == [HARBOUR, BOAT], "chosen among two"
 
 
 def test_each_half_rates_what_only_the_other_found(monkeypatch: pytest.MonkeyPatch):

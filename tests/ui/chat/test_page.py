@@ -358,3 +358,42 @@ def test_a_question_waits_where_the_file_with_it_was_not_added(page: Page, here:
     assert "files.zip" in at.error[0].value
     assert at.text_area(key="reworded-question").value == "Summarise this"
     assert here.conversations.list() == []
+
+
+def test_a_chat_is_opened_at_the_words_that_it_was_found_by(page: Page, here: Workspace):
+    chat = tell(here, "Where is the crane?", "The crane is in Busan.").conversation_id
+    for number in range(40):
+        tell(here, f"Question {number}?", f"Answer {number}.", chat=chat)
+    assert "Busan" not in words(page(chat=chat))
+    at = page(chat=chat, find="CRANE busan")
+    assert "Busan" in words(at) and "Answer 39." not in words(at)
+    assert "Answer 39." in words(page(chat=chat, find="answer 39"))
+    assert "Answer 39." in words(page(chat=chat, find="no such words"))
+
+
+def test_a_row_of_the_chat_list_leads_to_what_was_searched_for(page: Page, here: Workspace):
+    chat = tell(here, "Where is the crane?", "In Busan.").conversation_id
+    at = page()
+    at.text_input(key="search-chats").set_value("busan").run()
+    at.button(key=f"open-{chat}").click().run()
+    assert (at.query_params["chat"], at.query_params["find"]) == (chat, "busan")
+
+
+def test_one_answer_is_exported_and_linked(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    tell(here, "Why?", "Another answer.", chat=turn.conversation_id)
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"share-{turn.answer_id}").click().run()
+    assert not at.exception
+    assert "A link that opens this chat at the answer" in words(at)
+    text = here.exported(turn.conversation_id, "md", answer_id=turn.answer_id)
+    assert "Who?" in text and "Why?" not in text and "Another answer" not in text
+
+
+def test_how_an_answer_was_made_is_shown_beside_it(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], timings_ms={"total": 5.0})
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"how-{turn.answer_id}").click().run()
+    assert "**How was this answered?**" in words(at)
+    at.button(key="source-close").click().run()
+    assert "**How was this answered?**" not in words(at) and "how" not in at.query_params

@@ -72,9 +72,21 @@ def test_another_way_to_search_is_used_from_now_on(page: Page, here: Workspace):
     assert (settings.retriever, settings.k) == ("bm25", 3)
 
 
+def test_the_options_of_searching_by_meaning_are_kept(page: Page, here: Workspace):
+    at = page("settings")
+    at.selectbox[0].set_value("similarity_score_threshold")
+    at.number_input(key="score_threshold").set_value(0.3)
+    at.number_input(key="mmr_fetch_k").set_value(30)
+    at.number_input(key="mmr_lambda_mult").set_value(0.9)
+    next(button for button in at.button if button.key == "save-finding").click().run()
+    settings = services.services().settings
+    assert settings.retriever == "similarity_score_threshold"
+    assert (settings.score_threshold, settings.mmr_fetch_k, settings.mmr_lambda_mult) == (0.3, 30, 0.9)
+
+
 def test_a_reranker_is_off_until_it_is_chosen_and_says_what_it_costs(page: Page, here: Workspace):
     at = page("settings")
-    assert at.selectbox(key="reranker").value == "none"
+    assert at.selectbox(key="reranker").value == "auto"
     assert "20 short requests" in at.selectbox(key="reranker").help
     assert "3 long requests" in at.selectbox(key="reranker").help
     at.selectbox(key="reranker").set_value("remote")

@@ -5,7 +5,7 @@ import pytest
 
 from rag.errors import Cancelled, ModelUnavailable, RerankError
 from rag.jobs import never
-from rag.retrieval.rerank.cross_encoder import BATCH, CrossEncoderModel, CrossEncoderReranker
+from rag.retrieval.rerank.cross_encoder import BATCH, MAX_LENGTH, CrossEncoderModel, CrossEncoderReranker
 from tests.rag.retrieval.rerank.retrieved import found, ids
 from tests.rag.retrieval.rerank.tiny_cross_encoder import write_tiny_cross_encoder
 
@@ -31,6 +31,15 @@ def test_the_known_order_is_found_over_batches_of_several_lengths(model: CrossEn
     assert [share(one.page_content) for one in best] == sorted(map(share, texts), reverse=True)[:10]
     scores = [one.metadata["score"] for one in best]
     assert scores == sorted(scores, reverse=True) and best[0].metadata["found_by"]["reranker"]["rank"] == 1
+
+
+def test_question_and_passage_are_cut_to_512_tokens(tmp_path: Path):
+    folder = str(write_tiny_cross_encoder(tmp_path / "model"))
+    usual, cut = CrossEncoderModel(folder), CrossEncoderModel(folder, max_length=20)
+    assert usual.max_length == MAX_LENGTH == usual._load().max_seq_length == 512
+    pairs = [("a", "a " * 30 + "z " * 9), ("a", "a " * 30)]
+    assert cut.logits(pairs[:1]) == pytest.approx(cut.logits(pairs[1:])), "what differs is cut off"
+    assert usual.logits(pairs[:1]) != pytest.approx(usual.logits(pairs[1:]))
 
 
 def test_a_threshold_on_the_logits_drops_passages(model: CrossEncoderModel):
