@@ -2,7 +2,7 @@
 # `make test-all` runs for hours. `make audit` wants the network,
 # or a database: `make audit DATABASE=all.zip`.
 .DELETE_ON_ERROR:
-.PHONY: run check test suite test-all mutants lint format audit sbom wheel clean
+.PHONY: run run-hashed hashes check test suite test-all mutants lint format audit sbom wheel clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
@@ -13,6 +13,20 @@ PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint 
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
+
+# The same, from files with the hashes of constraints-hashed.txt only. An index that serves builds of its own
+# (of torch, often) is refused, so this is not how `make run` installs. The hashed file holds every package of
+# the tests and the extras, too. `make hashes` makes it, in a quarter of an hour.
+run-hashed: $(VENV)/bin/python constraints-hashed.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps \
+		--requirement constraints-hashed.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/footnote model fetch
+	touch $(VENV)/.installed
+	$(BIN)/streamlit run app.py
+
+hashes: $(VENV)/bin/python
+	$(BIN)/python scripts/hash_pins.py
 
 # Each file runs in one process.
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder

@@ -17,10 +17,46 @@ from cyclonedx.validation.json import JsonStrictValidator
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
 import audit_offline
+import hash_pins
 
 ROOT = Path(__file__).parent.parent
 
 MOMENT = datetime(2026, 11, 24, tzinfo=UTC)
+
+
+# Hashes of the pins
+
+
+@pytest.mark.skipif(not hash_pins.OUTPUT.exists(), reason="make hashes has not been run")
+def test_every_pin_has_hashes_and_no_host_is_named():
+    pinned = [line.split("#")[0].strip() for line in hash_pins.CONSTRAINTS.read_text("utf-8").splitlines()]
+    pinned = [line for line in pinned if line]
+    text = hash_pins.OUTPUT.read_text("utf-8")
+    lines = text.splitlines()
+    assert [line.removesuffix(" \\") for line in lines if line[0] not in "# "] == pinned
+    for at, line in enumerate(lines):
+        if line[0] not in "# ":
+            assert line.endswith(" \\") and lines[at + 1].startswith("    --hash=sha256:"), line
+    assert "://" not in text and "index-url" not in text
+
+
+def test_hashes_of_several_platforms_are_all_kept_and_a_pin_without_any_is_named():
+    report = {
+        "install": [
+            {
+                "metadata": {"name": "Typing_Extensions", "version": "4.1"},
+                "download_info": {"archive_info": {"hashes": {"sha256": "a" * 64}}},
+            }
+        ]
+    }
+    found = hash_pins.hashes_in(report)
+    assert found == {"typing-extensions==4.1": "a" * 64}
+    text = hash_pins.hashed_lines(["typing_extensions==4.1"], [found, {"typing-extensions==4.1": "b" * 64}])
+    assert text == (
+        f"typing_extensions==4.1 \\\n    --hash=sha256:{'a' * 64} \\\n    --hash=sha256:{'b' * 64}\n"
+    )
+    with pytest.raises(ValueError, match=r"No file of numpy==2\.0"):
+        hash_pins.hashed_lines(["numpy==2.0"], [found])
 
 
 # Bill of materials
