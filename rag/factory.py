@@ -19,7 +19,7 @@ from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.index.external import StoreSpec
-from rag.ingest.library import Library, admit_all
+from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
@@ -77,12 +77,12 @@ def make_library(
     *,
     opened: Callable[..., Embedder] = open_embedder,
     summariser: Callable[[], Summariser] | None = None,
-    admit: Callable[[str, int], None] = admit_all,
+    quota: IngestQuota = NoQuota(),  # noqa: B008 - it holds nothing
 ) -> Library:
     """Return an owner's library, which reads the `current` settings and language model at each use.
 
     Nothing heavy is opened before it is needed. `opened` opens an embedding model, `summariser` overrides
-    that of the settings, `admit` raises where an original exceeds the quota. Raises SettingsError.
+    that of the settings, `quota` is that of a person. Raises SettingsError.
     """
     settings, _ = current()
     return Library(
@@ -93,7 +93,7 @@ def make_library(
         analysers=find(settings.korean_japanese_analyzers),
         summariser=summariser or (lambda: make_summariser(*current())),
         open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),
-        admit=admit,
+        quota=quota,
         recognition=60 * settings.ocr_minutes,
         most_passages=settings.document_passages,
     )

@@ -1,7 +1,7 @@
 """Quotas: limits of documents, answers and tokens for each person, and their use."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -20,12 +20,14 @@ MEGABYTE = 1 << 20
 class Limits:
     """Limits of one person; None is no limit.
 
-    >>> Limits(documents=10, megabytes=5).but({"documents": 20})
-    Limits(documents=20, megabytes=5, answers_at_once=None, tokens_a_day=None)
+    >>> Limits(documents=10, megabytes=5).but({"documents": 20}) == Limits(documents=20, megabytes=5)
+    True
     """
 
     documents: int | None = None
     megabytes: int | None = None
+    passages: int | None = None
+    embedding_minutes_a_day: int | None = None
     answers_at_once: int | None = None
     tokens_a_day: int | None = None
 
@@ -35,6 +37,8 @@ class Limits:
         return cls(
             settings.user_documents,
             settings.user_megabytes,
+            settings.user_passages,
+            settings.user_embedding_minutes_a_day,
             settings.user_answers_at_once,
             settings.user_tokens_a_day,
         )
@@ -55,6 +59,23 @@ class Limits:
             raise LimitReached(
                 f"Your documents take {held_bytes / MEGABYTE:.1f} MB and may take {self.megabytes}; this one "
                 f"has {size / MEGABYTE:.1f}. Delete some that you no longer need, then add it again. {ASK}"
+            )
+
+    def another_passages(self, held: int, more: int) -> None:
+        """Raise LimitReached where a document of `more` passages beside `held` ones exceeds the quota."""
+        if self.passages is not None and held + more > self.passages:
+            raise LimitReached(
+                f"It would have {more:,} passages. Your other documents have {held:,}, and all together may "
+                f"have {self.passages:,}. Delete some that you no longer need, then add it again. {ASK}"
+            )
+
+    def embedding(self, seconds_today: float) -> None:
+        """Raise LimitReached where today's minutes of embedding are used up."""
+        most = self.embedding_minutes_a_day
+        if most is not None and seconds_today >= 60 * most:
+            raise LimitReached(
+                f"Making your documents searchable by meaning took {seconds_today / 60:,.0f} minutes today, "
+                f"and may take {most:,}. Until tomorrow (UTC) this one is found by its words. {ASK}"
             )
 
     def answer(self, running: int, tokens_today: int) -> None:
@@ -99,6 +120,26 @@ class Quota:
         held = self._account.holds()
         limits.document(held.documents, held.bytes, size)
 
+    def passages(self, count: int, besides: Collection[str]) -> None:
+        """Raise LimitReached where a document of `count` passages exceeds the quota.
+
+        The documents `besides` are not counted: the document itself, and the one that it replaces.
+        """
+        limits = self.limits
+        if limits.passages is not None:
+            limits.another_passages(self._account.passages(besides), count)
+
+    def embedding(self) -> None:
+        """Raise LimitReached where today's minutes of embedding are used up."""
+        limits = self.limits
+        if limits.embedding_minutes_a_day is not None:
+            limits.embedding(self._account.used().embedding_seconds)
+
+    def embedded(self, seconds: float) -> None:
+        """Count seconds of embedding, where they are limited; a failure is logged, so that work goes on."""
+        if self.limits.embedding_minutes_a_day is not None:
+            self._count(embedding_seconds=seconds)
+
     def answer(self, running: int) -> None:
         """Raise LimitReached where another answer beside those `running` exceeds the quota."""
         limits = self.limits
@@ -113,7 +154,10 @@ class Quota:
 
     def used(self, *, answers: int = 0, tokens: int = 0) -> None:
         """Count answers and tokens; a failure is logged, so that the answer is not lost."""
+        self._count(answers=answers, tokens=tokens)
+
+    def _count(self, *, answers: int = 0, tokens: int = 0, embedding_seconds: float = 0.0) -> None:
         try:
-            self._account.count(answers=answers, tokens=tokens)
+            self._account.count(answers=answers, tokens=tokens, embedding_seconds=embedding_seconds)
         except StorageError as error:
             log.warning("What was used was not counted. %s", error)

@@ -338,6 +338,15 @@ class Settings(BaseSettings):
     user_megabytes: int | None = Field(
         None, ge=0, description="Megabytes of original files that each person may have."
     )
+    user_passages: int | None = Field(
+        None, ge=0, description="Passages that the documents of each person may have together."
+    )
+    user_embedding_minutes_a_day: int | None = Field(
+        None,
+        ge=0,
+        description="Minutes a day (UTC) in which each person's documents are embedded. The rest is found by "
+        "its words until the next day.",
+    )
     user_answers_at_once: int | None = Field(
         None, ge=0, description="Answers that may be in progress for each person at the same time."
     )

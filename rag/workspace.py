@@ -83,7 +83,7 @@ class Workspace:
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))
         current = self._metered(current)
         self.library = make_library(
-            database, owner, current, opened=opened or SharedEmbedders(), admit=self.allowance.document
+            database, owner, current, opened=opened or SharedEmbedders(), quota=self.allowance
         )
         self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
@@ -419,7 +419,7 @@ class Workspace:
             yield
         except FootnoteError:
             with suppress(StorageError):  # the reason of the refusal matters more
-                self.conversations.delete(conversation_id)
+                self.conversations.delete(conversation_id, begun=False)
             raise
 
     def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:

@@ -53,14 +53,20 @@ def missing_wheels(pinned: Sequence[str], python: str, platform: str) -> list[st
     return missing
 
 
+def dry_run_command(python: str, platform: str) -> list[str]:
+    """Return a command of pip that chooses wheels for a Python version on a platform, and installs none."""
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps"]
+    command += ["--quiet", "--only-binary=:all:", "--python-version", python]
+    command += [argument for tag in PLATFORMS[platform] for argument in ("--platform", tag)]
+    return [*command, "--implementation", "cp"]
+
+
 def _dry_run(pinned: Sequence[str], python: str, platform: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
         wanted = Path(folder) / "pins.txt"
         wanted.write_text("\n".join(pinned), encoding="utf-8")
-        command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps"]
-        command += ["--quiet", "--only-binary=:all:", "--target", folder, "--python-version", python]
-        command += [argument for tag in PLATFORMS[platform] for argument in ("--platform", tag)]
-        command += ["--implementation", "cp", "--requirement", str(wanted)]
+        command = dry_run_command(python, platform)
+        command += ["--target", folder, "--requirement", str(wanted)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

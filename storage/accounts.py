@@ -1,6 +1,6 @@
 """Accounts: sign-in, quotas and usage of one owner, and the list and removal of all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -89,21 +89,36 @@ class Account(OwnerStore):
         with self._database.reading() as session:
             return session.scalar(mine) is not None
 
-    def count(self, *, answers: int = 0, tokens: int = 0, now: datetime | None = None) -> None:
+    def passages(self, besides: Collection[str] = ()) -> int:
+        """Add up the passages of the documents, leaving out those with these ids."""
+        counting = select(func.coalesce(func.sum(Document.chunk_count), 0))
+        mine = counting.where(Document.owner == self._owner, Document.id.not_in(list(besides)))
+        with self._database.reading() as session:
+            return int(session.scalar(mine) or 0)
+
+    def count(
+        self,
+        *,
+        answers: int = 0,
+        tokens: int = 0,
+        embedding_seconds: float = 0.0,
+        now: datetime | None = None,
+    ) -> None:
         """Add to today's usage."""
         with self._database.writing() as session:
             tables.ensure_user(session, self._owner)
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
             if row is None:
-                row = Usage(owner=self._owner, day=day_of(now), answers=0, tokens=0)
+                row = Usage(owner=self._owner, day=day_of(now), answers=0, tokens=0, embedding_seconds=0.0)
                 session.add(row)
             row.answers, row.tokens = row.answers + answers, row.tokens + tokens
+            row.embedding_seconds += embedding_seconds
 
     def used(self, now: datetime | None = None) -> Used:
         """Return today's usage."""
         with self._database.reading() as session:
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
-            return Used(0, 0) if row is None else Used(row.answers, row.tokens)
+            return Used(0, 0) if row is None else Used(row.answers, row.tokens, row.embedding_seconds)
 
     def _admit(self, session: Session, since: datetime) -> UserRow | None:
         row = session.get(UserRow, tables.storable(self._owner))

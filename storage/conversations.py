@@ -62,11 +62,12 @@ class Conversations(OwnerStore):
         with self._database.writing() as session:
             _name(self._row(session, conversation_id), title)
 
-    def delete(self, conversation_id: str) -> None:
-        """Delete a conversation with its messages."""
+    def delete(self, conversation_id: str, *, begun: bool = True) -> None:
+        """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
         with self._database.writing() as session:
             session.delete(self._row(session, conversation_id))
-            audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
+            if begun:
+                audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
 
     def message(self, message_id: str) -> Message:
         """Return one message with its evidence; NotFound when this owner has no such one."""

@@ -10,7 +10,7 @@ from typing import cast
 
 from sqlalchemy import select, update
 
-from storage import tables
+from storage import audit_log, tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused
 from storage.records import KeyRecord, KeyScope
@@ -58,6 +58,7 @@ class ApiKeys(OwnerStore):
             )
             session.add(row)
             session.flush()
+            audit_log.note(session, self._owner, "key_created", key=id_)
             return _record(row), f"fnk_{id_}_{part}"
 
     def list(self) -> list[KeyRecord]:
@@ -70,6 +71,7 @@ class ApiKeys(OwnerStore):
         """Delete a key: the next request with it is refused."""
         with self._database.writing() as session:
             session.delete(self._own(session, ApiKeyRow, key_id))
+            audit_log.note(session, self._owner, "key_revoked", key=key_id)
 
 
 def find_key(database: Database, secret: str, *, now: datetime | None = None) -> KeyRecord | None:

@@ -229,10 +229,11 @@ class Holdings:
 
 @dataclass(frozen=True)
 class Used:
-    """Usage of one owner: answers, and the tokens that a model read and wrote for them."""
+    """Usage of one owner: answers, the tokens that a model read and wrote, and seconds of embedding."""
 
     answers: int
     tokens: int
+    embedding_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

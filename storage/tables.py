@@ -446,6 +446,7 @@ class Usage(Base):
     day: Mapped[str] = mapped_column(primary_key=True)
     answers: Mapped[int]
     tokens: Mapped[int]
+    embedding_seconds: Mapped[float] = mapped_column(server_default=text("0"))
 
 
 class ApiKeyRow(Base):

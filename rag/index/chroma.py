@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from numpy.typing import ArrayLike
 
-from rag.errors import EmbeddingError, IndexUnusable
+from rag.errors import EmbeddingError, IndexUnusable, LimitReached
 from rag.index.chroma_probe import CrashGuard
 from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
@@ -394,7 +394,8 @@ class ChromaVectorStore(VectorIndex):
 class WriteBuffer:
     """Entries for an index, written AT_ONCE together, or after PATIENCE seconds.
 
-    As a context it writes the rest at its end, also after an EmbeddingError, but not after a cancel.
+    As a context it writes the rest at its end, also after an EmbeddingError or where a quota ends, but not
+    after a cancel.
     """
 
     def __init__(self, index: VectorIndex, clock: Callable[[], float] = time.monotonic):
@@ -424,5 +425,5 @@ class WriteBuffer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None or issubclass(kind, EmbeddingError):
+        if kind is None or issubclass(kind, EmbeddingError | LimitReached):
             self.write()

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -48,6 +48,7 @@ R = TypeVar("R")
 
 FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
 MOST_PASSAGES = 90_000  # of a document: 50 MB of plain text have 60,000 to 85,000
+METERED_SECONDS = 10.0  # of embedding, after which they are counted
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
 
@@ -88,17 +89,44 @@ class ParsedDocument:
         return chunk_records(record, self.splitting, self.text, self.pieces)
 
 
-def admit_all(_sha256: str, _size: int) -> None:
-    """Admit every original."""
+class IngestQuota(Protocol):
+    """Quota of a person: each method but the last raises LimitReached where it is used up."""
+
+    def document(self, sha256: str, size: int) -> None:
+        """Ask for another original of `size` bytes."""
+
+    def passages(self, count: int, besides: Collection[str]) -> None:
+        """Ask for a document of `count` passages; the documents `besides` do not count."""
+
+    def embedding(self) -> None:
+        """Ask to embed more today."""
+
+    def embedded(self, seconds: float) -> None:
+        """Count the seconds that embedding took."""
+
+
+class NoQuota:
+    """Quota that admits everything."""
+
+    def document(self, sha256: str, size: int) -> None:
+        """Admit every original."""
+
+    def passages(self, count: int, besides: Collection[str]) -> None:
+        """Admit every document."""
+
+    def embedding(self) -> None:
+        """Admit every batch."""
+
+    def embedded(self, seconds: float) -> None:
+        """Count nothing."""
 
 
 class Library:
     """Documents of `owner`, their originals, and the two indexes over their chunks.
 
     `open_embedder` is called when a vector is first needed; `open_named` opens the model of the present index
-    by its name while another index is built. `summariser` makes the writer of tree summaries. `admit` raises
-    LimitReached for an original, by its hash and size. OCR takes at most `recognition` seconds. A document
-    of more than `most_passages` chunks is refused.
+    by its name while another index is built. `summariser` makes the writer of tree summaries. OCR takes at
+    most `recognition` seconds. A document of more than `most_passages` chunks is refused.
     """
 
     def __init__(
@@ -110,15 +138,16 @@ class Library:
         analysers: Sequence[Analyser] = (),
         summariser: Callable[[], Summariser] = ExtractiveSummariser,
         open_named: Callable[[str], Embedder] | None = None,
-        admit: Callable[[str, int], None] = admit_all,
+        quota: IngestQuota = NoQuota(),  # noqa: B008 - it holds nothing
         recognition: float = OCR_SECONDS,
         most_passages: int = MOST_PASSAGES,
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.files, self._recognition = Files(database.directory, owner), recognition
-        self._admit, self._most_passages = admit, most_passages
+        self._quota, self._most_passages = quota, most_passages
         self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
+        self._counting = Lock()  # from the check of the passages to their commit
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
@@ -146,7 +175,7 @@ class Library:
         with self._adding:
             sha256, size = self.files.save(content)
             try:
-                self._admit(sha256, size)
+                self._quota.document(sha256, size)
             except LimitReached:
                 self.files.delete(sha256)
                 raise
@@ -166,11 +195,14 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            (yield from self.parse(record, cancelled)).save(self.documents, record.id)
+            parsed = yield from self.parse(record, cancelled)
+            with self._counting:
+                self._admit_passages(record, len(parsed.pieces))
+                parsed.save(self.documents, record.id)
             if cancelled():
                 raise Cancelled(f"Reading {record.name} was stopped.")
             yield from self._index_words(record)
-        except DocumentRefused as error:
+        except (DocumentRefused, LimitReached) as error:
             self._note(document_id, "refused", str(error))
         except (RetrievalError, StorageError) as error:
             self._note(document_id, "reading", f"{error} It is tried again later.")
@@ -179,7 +211,10 @@ class Library:
     def parse(
         self, record: DocumentRecord, cancelled: Cancel = never
     ) -> Generator[IngestProgress, None, ParsedDocument]:
-        """Read a document's original, and split it as its collection says. Raises DocumentRefused."""
+        """Read a document's original, and split it as its collection says.
+
+        Raises DocumentRefused, or LimitReached where its owner may not have so many passages.
+        """
         try:
             original = self.files.path(record.sha256)
         except NotFound as error:
@@ -203,6 +238,7 @@ class Library:
                 f"{self._most_passages:,}. Split the file, or choose longer passages for its collection. An "
                 "administrator can raise the limit (document_passages)."
             )
+        self._admit_passages(record, len(pieces))
         return ParsedDocument(
             text=loaded.text,
             pages=[PageSpan(*page) for page in loaded.pages],
@@ -220,7 +256,7 @@ class Library:
             yield from self.add_vectors(self.documents.chunk_batches(document_id), len(ids), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
-        except (EmbeddingError, RetrievalError, StorageError) as error:
+        except (EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
             self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
             raise
         finally:
@@ -370,7 +406,9 @@ class Library:
             with_text.setdefault(text_key(chunk), []).append(chunk)
         same = list(with_text.values())
         texts = [index_text(chunks[0]) for chunks in same]
-        for positions, vectors in self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH):
+        for positions, vectors in self._metered(
+            self.indexes.embedder.embed_batches(texts, batch=EMBED_BATCH)
+        ):
             batch = [chunk for position in positions for chunk in same[position]]
             rows = [row for row, position in enumerate(positions) for _ in same[position]]
             yield (
@@ -378,6 +416,32 @@ class Library:
                 vectors[rows],
                 [{"document_id": c.document_id} for c in batch],
             )
+
+    def _metered(self, batches: Iterable[R]) -> Iterator[R]:
+        """Yield batches, and count the seconds that embedding them took.
+
+        Raises LimitReached between two where the owner's are used up.
+        """
+        self._quota.embedding()
+        each, uncounted = iter(batches), 0.0
+        try:
+            while True:
+                began = time.monotonic()
+                batch = next(each, None)
+                uncounted += time.monotonic() - began
+                if batch is None:
+                    return
+                yield batch
+                if uncounted >= METERED_SECONDS:
+                    self._quota.embedded(uncounted)
+                    uncounted = 0.0
+                    self._quota.embedding()
+        finally:
+            if uncounted:
+                self._quota.embedded(uncounted)
+
+    def _admit_passages(self, record: DocumentRecord, count: int) -> None:
+        self._quota.passages(count, [id_ for id_ in (record.id, record.replaces) if id_ is not None])
 
     def rarity(self, token: str) -> float:
         """Return the inverse document frequency of a token in the word index."""

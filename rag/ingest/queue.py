@@ -14,7 +14,7 @@ from itertools import chain
 from threading import Lock
 from typing import Any, Literal, TypeVar, cast
 
-from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError
+from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError, LimitReached
 from rag.index.bm25 import to_entry
 from rag.index.chunks import same_text_ids
 from rag.index.staged import ReindexProgress
@@ -122,7 +122,7 @@ def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
                 yield Resplit(record.name, len(tried) - 1, len(tried) - 1 + len(due), step)
         except NotFound as error:  # removed meanwhile
             log.info("%s", error)
-        except DocumentRefused as error:
+        except (DocumentRefused, LimitReached) as error:
             library.documents.set_state(due[0], "ready", FAILED.format(error))
 
 

@@ -9,6 +9,8 @@ def test_without_settings_there_is_no_limit():
     nothing = Limits.of(load())
     assert nothing == Limits()
     nothing.document(10**6, 10**12, 10**9)
+    nothing.another_passages(10**9, 10**9)
+    nothing.embedding(10.0**9)
     nothing.answer(10**3, 10**9)
 
 

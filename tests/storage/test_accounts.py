@@ -47,6 +47,22 @@ def test_being_here_is_noted_now_and_then_and_a_new_name_at_once(people, ann):
     assert people.get("ann").name == "Ann Ode"
 
 
+def test_one_who_is_marked_while_they_come_in_is_not_let_in(database, people, ann):
+    class MarkedMeanwhile:
+        """The ledger, where someone is marked for removal between a look and what follows from it."""
+
+        reading = database.reading
+
+        def writing(self):
+            people.mark("ann")
+            return database.writing()
+
+    account = Account(MarkedMeanwhile(), "ann")
+    with pytest.raises(AccountClosed, match="is being removed"):
+        account.enter(NOON, "Ann Ode")
+    assert people.get("ann").name == "Ann"
+
+
 def test_signing_out_ends_what_was_signed_in_until_then_in_every_browser(ann):
     ann.leave(NOON)
     for since in (NOON - MINUTE, NOON):

@@ -10,12 +10,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from storage.accounts import Account, People
-from storage.audit_log import KINDS, PAGE, SERVER, AuditLog, AuditTrail, pseudonym
+from storage.audit_log import PAGE, SERVER, AuditLog, AuditTrail, pseudonym
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import NotFound, StorageError
+from storage.keys import ApiKeys
 from storage.lab import QuestionSets
 from storage.sources import SourceStore
 from storage.tables import AuditRow
@@ -180,5 +181,12 @@ def test_details_are_short(database):
     assert len(str(entry.detail)) < 500
 
 
-def test_kinds_of_keys_are_known():
-    assert {"key_created", "key_revoked"} <= set(KINDS)
+def test_a_key_is_noted_when_it_is_made_and_revoked_and_never_its_secret(database):
+    record, secret = ApiKeys(database, "ann").create("secret name")
+    ApiKeys(database, "ann").revoke(record.id)
+    entries = AuditLog(database, "ann").list()
+    assert [(entry.kind, entry.detail) for entry in entries] == [
+        ("key_revoked", {"key": record.id}),
+        ("key_created", {"key": record.id}),
+    ]
+    assert secret[-20:] not in str(entries) and "secret" not in str(entries)

@@ -191,6 +191,7 @@ ACCOUNT = {
     "limits": None,
     "holds": None,
     "has": None,
+    "passages": None,
     "count": None,
     "used": None,
 }

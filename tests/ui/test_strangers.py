@@ -163,6 +163,9 @@ ALLOWANCE = {
     "answer": None,
     "tokens": None,
     "used": None,
+    "passages": None,
+    "embedding": None,
+    "embedded": None,
     "document": lambda my, ids: my.document(ids["sha256"], 1),
 }
 FLOOR = {

@@ -14,6 +14,8 @@ SHOWN = 50
 TITLES = {
     "documents": "Documents",
     "megabytes": "Megabytes of documents",
+    "passages": "Passages",
+    "embedding_minutes_a_day": "Minutes of embedding per day",
     "answers_at_once": "Simultaneous answers",
     "tokens_a_day": "Tokens per day",
 }

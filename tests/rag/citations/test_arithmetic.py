@@ -24,6 +24,7 @@ PLANES = "納入数は、A320単体で5,213機、A320ファミリー全体で8,5
         ("The bridge opened 12 years after work began.", "Work began in 1920. The bridge opened in 1932."),
         ("수익은 제작비의 약 15배에 이릅니다.", FILM),
         ("A320単体がファミリー全体の約6割を占める。", PLANES),
+        ("Ulm has about three times as many machines as Bonn.", SITES.replace("180", "155")),
     ],
 )
 def test_a_number_that_follows_is_calculated(claim: str, text: str) -> None:
@@ -43,6 +44,7 @@ def test_a_number_that_follows_is_calculated(claim: str, text: str) -> None:
         ("Ridership more than tripled between 2010 and 2020.", RIDES),
         ("Ridership fell by 125% from 2010 to 2020.", RIDES),
         ("The bridge opened 13 years after work began.", "Work began in 1920. The bridge opened in 1932."),
+        ("Ulm has about three times as many machines as Bonn.", SITES.replace("180", "160")),
         ("수익은 제작비의 약 12배에 이릅니다.", FILM),
         ("제작비는 수익의 약 15배에 이릅니다.", FILM),
         ("A320単体がファミリー全体の約7割を占める。", PLANES),

@@ -10,8 +10,8 @@ from rag.errors import Cancelled, IndexUnusable, LimitReached
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
 from rag.jobs import Jobs
-from rag.quota import Limits
-from storage.accounts import People
+from rag.quota import Limits, Quota
+from storage.accounts import Account, People
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
@@ -116,17 +116,8 @@ def test_nothing_that_a_library_is_asked_brings_them_back(libraries, people):
 
 
 def test_a_library_takes_no_more_than_it_may_and_leaves_no_bytes_of_the_rest(database):
-    limits = Limits(documents=1)
-    mine = Library(
-        database,
-        "ann",
-        lambda: WordVectors("words"),
-        admit=lambda _, size: limits.document(len(there()), 0, size),
-    )
-
-    def there():
-        return mine.documents.list()
-
+    quota = Quota(Account(database, "ann"), lambda: Limits(documents=1))
+    mine = Library(database, "ann", lambda: WordVectors("words"), quota=quota)
     record, _ = mine.add("castle.md", CASTLE.encode())
     with pytest.raises(LimitReached):
         mine.add("lighthouse.md", LIGHTHOUSE.encode())

@@ -44,10 +44,10 @@ CREATE TABLE chunks (
 	CONSTRAINT pk_chunks PRIMARY KEY (id), 
 	CONSTRAINT fk_chunks_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "chunks" VALUES('f7a71c390750bbb0-00000','f7a71c390750bbb0',0,0,82,NULL,'Castle','# Castle
+INSERT INTO "chunks" VALUES('0b9d5ca7c5f6f575-00000','0b9d5ca7c5f6f575',0,0,82,NULL,'Castle','# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "chunks" VALUES('445021ed44cc6471-00000','445021ed44cc6471',0,0,39,NULL,'등대','# 등대
+INSERT INTO "chunks" VALUES('6d9df32cad96d3a8-00000','6d9df32cad96d3a8',0,0,39,NULL,'등대','# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
 CREATE TABLE citations (
@@ -63,9 +63,9 @@ CREATE TABLE citations (
 	CONSTRAINT pk_citations PRIMARY KEY (message_id, position), 
 	CONSTRAINT fk_citations_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "citations" VALUES('92bf2100a3dbeccc',0,1,0,76,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
-INSERT INTO "citations" VALUES('3e1347ef8ed15bd9',0,1,34,71,'verified',6,39,'등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',NULL,'');
-INSERT INTO "citations" VALUES('3e1347ef8ed15bd9',1,2,73,149,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
+INSERT INTO "citations" VALUES('bbc833d73022286d',0,1,0,76,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
+INSERT INTO "citations" VALUES('6ea16924a349ab85',0,1,34,71,'verified',6,39,'등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',NULL,'');
+INSERT INTO "citations" VALUES('6ea16924a349ab85',1,2,73,149,'verified',10,82,'The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',NULL,'');
 CREATE TABLE collections (
 	id TEXT NOT NULL, 
 	owner TEXT NOT NULL, 
@@ -86,7 +86,7 @@ CREATE TABLE conversations (
 	CONSTRAINT pk_conversations PRIMARY KEY (id), 
 	CONSTRAINT fk_conversations_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE
 );
-INSERT INTO "conversations" VALUES('bd4aa14e5870391e','ann','How deep is the moat of the castle?','how deep is the moat of the castle?','2026-11-24 22:03:57.365678','2026-11-24 22:03:58.113644','3e1347ef8ed15bd9');
+INSERT INTO "conversations" VALUES('b825ed5a8a9ac82e','ann','How deep is the moat of the castle?','how deep is the moat of the castle?','2026-11-24 23:21:33.757650','2026-11-24 23:21:34.332099','6ea16924a349ab85');
 CREATE TABLE departures (
 	id TEXT NOT NULL, 
 	at DATETIME NOT NULL, 
@@ -98,8 +98,8 @@ CREATE TABLE document_facts (
 	CONSTRAINT pk_document_facts PRIMARY KEY (document_id), 
 	CONSTRAINT fk_document_facts_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "document_facts" VALUES('f7a71c390750bbb0','[["title", "Castle", 2, 8, ""], ["language", "en", null, null, ""]]');
-INSERT INTO "document_facts" VALUES('445021ed44cc6471','[["title", "\ub4f1\ub300", 2, 4, ""], ["language", "ko", null, null, ""]]');
+INSERT INTO "document_facts" VALUES('0b9d5ca7c5f6f575','[["title", "Castle", 2, 8, ""], ["language", "en", null, null, ""]]');
+INSERT INTO "document_facts" VALUES('6d9df32cad96d3a8','[["title", "\ub4f1\ub300", 2, 4, ""], ["language", "ko", null, null, ""]]');
 CREATE TABLE document_tags (
 	document_id TEXT NOT NULL, 
 	tag_id TEXT NOT NULL, 
@@ -113,10 +113,10 @@ CREATE TABLE document_texts (
 	CONSTRAINT pk_document_texts PRIMARY KEY (document_id), 
 	CONSTRAINT fk_document_texts_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "document_texts" VALUES('f7a71c390750bbb0','# Castle
+INSERT INTO "document_texts" VALUES('0b9d5ca7c5f6f575','# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "document_texts" VALUES('445021ed44cc6471','# 등대
+INSERT INTO "document_texts" VALUES('6d9df32cad96d3a8','# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
 CREATE TABLE documents (
@@ -136,8 +136,8 @@ CREATE TABLE documents (
 	CONSTRAINT fk_documents_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_documents_replaces FOREIGN KEY(replaces) REFERENCES documents (id) ON DELETE SET NULL
 );
-INSERT INTO "documents" VALUES('f7a71c390750bbb0','ann','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',83,'ready',NULL,NULL,1,NULL,'2026-11-24 22:03:48.711254','2026-11-24 22:03:56.006041',NULL,1,NULL,'',NULL);
-INSERT INTO "documents" VALUES('445021ed44cc6471','ann','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',94,'ready',NULL,NULL,1,NULL,'2026-11-24 22:03:56.022594','2026-11-24 22:03:56.614092',NULL,1,NULL,'',NULL);
+INSERT INTO "documents" VALUES('0b9d5ca7c5f6f575','ann','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',83,'ready',NULL,NULL,1,NULL,'2026-11-24 23:20:52.871881','2026-11-24 23:21:30.547433',NULL,1,NULL,'',NULL);
+INSERT INTO "documents" VALUES('6d9df32cad96d3a8','ann','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',94,'ready',NULL,NULL,1,NULL,'2026-11-24 23:21:30.568965','2026-11-24 23:21:31.606358',NULL,1,NULL,'',NULL);
 CREATE TABLE idempotent_requests (
 	owner TEXT NOT NULL, 
 	"key" TEXT NOT NULL, 
@@ -154,7 +154,7 @@ CREATE TABLE index_states (
 	CONSTRAINT pk_index_states PRIMARY KEY (owner, name), 
 	CONSTRAINT fk_index_states_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE
 );
-INSERT INTO "index_states" VALUES('ann','vectors','{"model": "multilingual-e5-small", "dimension": 384, "fingerprint": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "store": "chroma", "spec": "multilingual-e5-small", "folder": "vectors-35a21c03"}');
+INSERT INTO "index_states" VALUES('ann','vectors','{"model": "multilingual-e5-small", "dimension": 384, "fingerprint": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "store": "chroma", "spec": "multilingual-e5-small", "folder": "vectors-27b339ca"}');
 CREATE TABLE lab_asked (
 	run_id TEXT NOT NULL, 
 	position INTEGER NOT NULL, 
@@ -258,13 +258,13 @@ CREATE TABLE message_passages (
 	CONSTRAINT pk_message_passages PRIMARY KEY (message_id, number), 
 	CONSTRAINT fk_message_passages_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "message_passages" VALUES('92bf2100a3dbeccc',1,'f7a71c390750bbb0-00000','f7a71c390750bbb0','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
+INSERT INTO "message_passages" VALUES('bbc833d73022286d',1,'0b9d5ca7c5f6f575-00000','0b9d5ca7c5f6f575','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',3.00006723403930664062e+00,'{}');
-INSERT INTO "message_passages" VALUES('3e1347ef8ed15bd9',1,'445021ed44cc6471-00000','445021ed44cc6471','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',NULL,'등대',0,39,'# 등대
+INSERT INTO "message_passages" VALUES('6ea16924a349ab85',1,'6d9df32cad96d3a8-00000','6d9df32cad96d3a8','등대.md','4a9b598aa163d588f75c6c270106737b5e3b39854a6d105e73fffd1dc611c26b',NULL,'등대',0,39,'# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.',2.84128618240356445312e+00,'{}');
-INSERT INTO "message_passages" VALUES('3e1347ef8ed15bd9',2,'f7a71c390750bbb0-00000','f7a71c390750bbb0','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
+INSERT INTO "message_passages" VALUES('6ea16924a349ab85',2,'0b9d5ca7c5f6f575-00000','0b9d5ca7c5f6f575','castle.md','dec71aad8b5061eebf513748d5bc89a9b2d4c9d0e82793a2ea4a6928c00fa8b1',NULL,'Castle',0,82,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.',1.72168815135955810546e+00,'{}');
 CREATE TABLE messages (
@@ -286,10 +286,10 @@ CREATE TABLE messages (
 	CONSTRAINT fk_messages_question_id FOREIGN KEY(question_id) REFERENCES messages (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_messages_question_id UNIQUE (question_id)
 );
-INSERT INTO "messages" VALUES('eefbdde71dfc5264','bd4aa14e5870391e',1,'user','How deep is the moat of the castle?','how deep is the moat of the castle?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:03:57.380436',NULL,'[]',NULL,NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('92bf2100a3dbeccc','bd4aa14e5870391e',2,'assistant','The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [1]','the castle of aldenburg was built in 1432. its moat is nine metres deep. [1]','complete','eefbdde71dfc5264','How deep is the moat of the castle?',NULL,NULL,'{"condense": 4.8, "retrieve": 18.4, "first_token": 45.4, "total": 45.4}','2026-11-24 22:03:57.380436',NULL,'[]','eefbdde71dfc5264',NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('7a948b69736ce5c6','bd4aa14e5870391e',3,'user','등불은 무엇으로 탔나요?','등불은 무엇으로 탔나요?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 22:03:57.482582',NULL,'[]','92bf2100a3dbeccc',NULL,NULL,'[]');
-INSERT INTO "messages" VALUES('3e1347ef8ed15bd9','bd4aa14e5870391e',4,'assistant','문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:
+INSERT INTO "messages" VALUES('9252c8d9ec01005b','b825ed5a8a9ac82e',1,'user','How deep is the moat of the castle?','how deep is the moat of the castle?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 23:21:33.784816',NULL,'[]',NULL,NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('bbc833d73022286d','b825ed5a8a9ac82e',2,'assistant','The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [1]','the castle of aldenburg was built in 1432. its moat is nine metres deep. [1]','complete','9252c8d9ec01005b','How deep is the moat of the castle?',NULL,NULL,'{"condense": 1.3, "retrieve": 27.1, "first_token": 72.5, "total": 72.5}','2026-11-24 23:21:33.784816',NULL,'[]','9252c8d9ec01005b',NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('1d0e7ec21244007a','b825ed5a8a9ac82e',3,'user','등불은 무엇으로 탔나요?','등불은 무엇으로 탔나요?','complete',NULL,NULL,NULL,NULL,'{}','2026-11-24 23:21:33.950891',NULL,'[]','bbc833d73022286d',NULL,NULL,'[]');
+INSERT INTO "messages" VALUES('6ea16924a349ab85','b825ed5a8a9ac82e',4,'assistant','문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다. [1]
 
@@ -297,7 +297,7 @@ The castle of Aldenburg was built in 1432. Its moat is nine metres deep. [2]','�
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다. [1]
 
-the castle of aldenburg was built in 1432. its moat is nine metres deep. [2]','complete','7a948b69736ce5c6','등불은 무엇으로 탔나요? (deep, moat)',NULL,NULL,'{"condense": 576.4, "retrieve": 578.7, "first_token": 592.7, "total": 592.8}','2026-11-24 22:03:57.482582',NULL,'[]','7a948b69736ce5c6',NULL,NULL,'[]');
+the castle of aldenburg was built in 1432. its moat is nine metres deep. [2]','complete','1d0e7ec21244007a','등불은 무엇으로 탔나요? (deep, moat)',NULL,NULL,'{"condense": 300.9, "retrieve": 303.3, "first_token": 334.0, "total": 334.2}','2026-11-24 23:21:33.950891',NULL,'[]','1d0e7ec21244007a',NULL,NULL,'[]');
 CREATE TABLE pages (
 	document_id TEXT NOT NULL, 
 	number INTEGER NOT NULL, 
@@ -355,8 +355,8 @@ CREATE TABLE traces (
 	CONSTRAINT pk_traces PRIMARY KEY (message_id), 
 	CONSTRAINT fk_traces_message_id FOREIGN KEY(message_id) REFERENCES messages (id) ON DELETE CASCADE
 );
-INSERT INTO "traces" VALUES('92bf2100a3dbeccc','{}','[]',0,'[]',0);
-INSERT INTO "traces" VALUES('3e1347ef8ed15bd9','{}','[]',0,'[]',0);
+INSERT INTO "traces" VALUES('bbc833d73022286d','{}','[]',0,'[]',0);
+INSERT INTO "traces" VALUES('6ea16924a349ab85','{}','[]',0,'[]',0);
 CREATE TABLE tree_branches (
 	id TEXT NOT NULL, 
 	owner TEXT NOT NULL, 
@@ -370,9 +370,9 @@ CREATE TABLE tree_branches (
 	CONSTRAINT fk_tree_branches_owner FOREIGN KEY(owner) REFERENCES users (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_tree_branches_document_id FOREIGN KEY(document_id) REFERENCES documents (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_branches" VALUES('0020476ebaab58bf','ann','445021ed44cc6471','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','4baf0e1ce2de814be8477f8bf6233246fb4960fd42db53a7266b35e8ba223657',0,'2026-11-24 22:03:57.024354');
-INSERT INTO "tree_branches" VALUES('72b967a220e483d1','ann','f7a71c390750bbb0','ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','0f949ef2c8e26914335712e07bcb8857c5135a7d5d0f0775cc65c1a1841152cc',0,'2026-11-24 22:03:57.158907');
-INSERT INTO "tree_branches" VALUES('f5ffcf61fe731e68','ann',NULL,'ready','{"format": 1, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','29ba867ee75c2dad80a5ba2886ded04f632c77fcea1440a99cffd9a8fe8032d3',0,'2026-11-24 22:03:57.358484');
+INSERT INTO "tree_branches" VALUES('3cda7b1a168bac36','ann','6d9df32cad96d3a8','ready','{"format": 2, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','d0fb47c3a7557853a899dfee720b5b3a3d621d4b03521bc8f79c03bc3b726930',0,'2026-11-24 23:21:32.191114');
+INSERT INTO "tree_branches" VALUES('52fe8431c6500bf3','ann','0b9d5ca7c5f6f575','ready','{"format": 2, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','aecbe6900431ef145ddc5b8639bb670381052b9bd1060daff36b0173d05763b5',0,'2026-11-24 23:21:32.355847');
+INSERT INTO "tree_branches" VALUES('e2fcbf38046a00a0','ann',NULL,'ready','{"format": 2, "summaries": "extractive", "model": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f", "seed": 224}','cf48fcf73acd8e44f2a2f7e897e18694021e5ce1b5027bde2b6a8d0e1d40d988',0,'2026-11-24 23:21:33.753338');
 CREATE TABLE tree_edges (
 	parent_id TEXT NOT NULL, 
 	position INTEGER NOT NULL, 
@@ -380,8 +380,8 @@ CREATE TABLE tree_edges (
 	CONSTRAINT pk_tree_edges PRIMARY KEY (parent_id, position), 
 	CONSTRAINT fk_tree_edges_parent_id FOREIGN KEY(parent_id) REFERENCES tree_nodes (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_edges" VALUES('ca4a202c9ba95e4437870958',0,'445021ed44cc6471-l00000');
-INSERT INTO "tree_edges" VALUES('ca4a202c9ba95e4437870958',1,'f7a71c390750bbb0-l00000');
+INSERT INTO "tree_edges" VALUES('da22abb8b01cfd441d7ba2b0',0,'0b9d5ca7c5f6f575-l00000');
+INSERT INTO "tree_edges" VALUES('da22abb8b01cfd441d7ba2b0',1,'6d9df32cad96d3a8-l00000');
 CREATE TABLE tree_nodes (
 	id TEXT NOT NULL, 
 	branch_id TEXT NOT NULL, 
@@ -396,13 +396,13 @@ CREATE TABLE tree_nodes (
 	CONSTRAINT pk_tree_nodes PRIMARY KEY (id), 
 	CONSTRAINT fk_tree_nodes_branch_id FOREIGN KEY(branch_id) REFERENCES tree_branches (id) ON DELETE CASCADE
 );
-INSERT INTO "tree_nodes" VALUES('445021ed44cc6471-l00000','0020476ebaab58bf',0,0,0,39,NULL,'등대',0.0,'# 등대
+INSERT INTO "tree_nodes" VALUES('6d9df32cad96d3a8-l00000','3cda7b1a168bac36',0,0,0,39,NULL,'등대',0.0,'# 등대
 
 등대지기는 해질녘에 등불을 켰다. 등불은 고래기름으로 탔다.');
-INSERT INTO "tree_nodes" VALUES('f7a71c390750bbb0-l00000','72b967a220e483d1',0,0,0,82,NULL,'Castle',0.0,'# Castle
+INSERT INTO "tree_nodes" VALUES('0b9d5ca7c5f6f575-l00000','52fe8431c6500bf3',0,0,0,82,NULL,'Castle',0.0,'# Castle
 
 The castle of Aldenburg was built in 1432. Its moat is nine metres deep.');
-INSERT INTO "tree_nodes" VALUES('ca4a202c9ba95e4437870958','f5ffcf61fe731e68',1,0,NULL,NULL,NULL,'',0.0,'등대지기는 해질녘에 등불을 켰다.
+INSERT INTO "tree_nodes" VALUES('da22abb8b01cfd441d7ba2b0','e2fcbf38046a00a0',1,0,NULL,NULL,NULL,'',0.0,'등대지기는 해질녘에 등불을 켰다.
 등불은 고래기름으로 탔다.
 The castle of Aldenburg was built in 1432.
 Its moat is nine metres deep.');
@@ -419,7 +419,7 @@ CREATE TABLE users (
 	created DATETIME NOT NULL, name TEXT, email TEXT, seen DATETIME, not_before DATETIME, removing DATETIME, limits JSON, 
 	CONSTRAINT pk_users PRIMARY KEY (id)
 );
-INSERT INTO "users" VALUES('ann','2026-11-24 22:03:48.698588',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "users" VALUES('ann','2026-11-24 23:20:52.859065',NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE INDEX ix_conversations_owner_updated ON conversations (owner, updated);
 CREATE UNIQUE INDEX ix_messages_conversation_id_position ON messages (conversation_id, position);
 CREATE UNIQUE INDEX ix_messages_pending ON messages (conversation_id) WHERE state = 'pending';

@@ -1,0 +1,30 @@
+"""Names of a claim against its evidence: who is meant by a pronoun, and by "the Company"."""
+
+import pytest
+
+from rag.citations.claims import Sentence, find_contradiction, in_its_words
+
+
+def sentence(text: str) -> Sentence:
+    return Sentence(text, 0, len(text))
+
+
+@pytest.mark.parametrize(
+    ("anchor", "found"),
+    [("Later it bought the old mill.", ""), ("Later it and Corvin bought the old mill.", "name")],
+)
+def test_a_name_in_the_anchor_that_the_claim_lacks_is_another_doer(anchor: str, found: str):
+    passage = [sentence("Brill is in Ulm."), sentence(anchor)]
+    claim = sentence("Brill bought the old mill.")
+    assert find_contradiction(claim, passage[1], passage[1:], passage, ["name"]) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The Company's sales fell while Apple rose.", "Apple's sales fell."),
+        ("The Company's Apple Watch sales fell.", "The Company's sales fell."),
+    ],
+)
+def test_a_document_that_names_its_owner_by_itself_is_quoted_by_that_name(text: str, said: str):
+    assert in_its_words(sentence("Apple's sales fell."), text, {"apple"}).text == said
