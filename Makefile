@@ -63,7 +63,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(VENV)/bin/python constraints.txt pyproject.toml
 	@echo "Installing Footnote's packages (a few minutes, once)"
-	$(PIP) --editable .
+	$(PIP) --editable '.[sentence-transformers]'
 	@echo "Preparing the embedding model (once)"
 	$(BIN)/footnote model fetch
 	touch $@

@@ -1,4 +1,7 @@
-"""ASGI application: Streamlit pages, health and metrics routes, start and stop. `streamlit run app.py`."""
+"""ASGI application: Streamlit pages, health and metrics routes, start and stop. `streamlit run app.py`.
+
+`ui/start/app.py` links here, and is its copy in an installed package, which `footnote serve` runs.
+"""
 
 import gc
 import logging
@@ -7,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -16,15 +20,19 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from api.application import routes as api_routes
+from api.security import SecurityMiddleware
 from rag.errors import SettingsError
+from rag.local_server import is_loopback
 from rag.logs import LoggableText, count_errors, write_lines
 from rag.settings import load
 from rag.telemetry import disable_tracing
 from storage.errors import FootnoteError
-from ui.auth.identity import AuthMode, LocalUser, is_loopback
+from ui import pages
+from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
-from ui.server.middleware import SecurityMiddleware, server_error
+from ui.server.headers import security_headers, server_error
 from ui.server.operations import admits_to_metrics, limit_malloc_arenas, metrics_text, readyz
 from ui.server.services import close, owner_of, services
 
@@ -40,6 +48,7 @@ def _warm_up(stopped: threading.Event) -> None:
     while not stopped.is_set():
         try:
             opened = services()
+            opened.announce(_local_url())
             count_errors(opened.metrics.error)
             time.sleep(FIRST_PAGE)
             opened.warm_up()
@@ -52,6 +61,14 @@ def _warm_up(stopped: threading.Event) -> None:
     # Objects that live as long as the process need no garbage collection.
     gc.collect()
     gc.freeze()
+
+
+def _local_url() -> str:
+    """Return the address at which this computer's own commands reach the HTTP interface."""
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    address = st.get_option("server.address") or ""
+    host = "[::1]" if address == "::1" else address if is_loopback(address) else "127.0.0.1"
+    return f"{scheme}://{host}:{st.get_option('server.port')}"
 
 
 @asynccontextmanager
@@ -95,16 +112,26 @@ def _explain(error: Exception) -> bool:
     return True
 
 
-ROUTES = [Route("/healthz", _healthz), Route("/readyz", readyz), Route("/metrics", metrics_text)]
+ROUTES = [
+    Route("/healthz", _healthz),
+    Route("/readyz", readyz),
+    Route("/metrics", metrics_text),
+    *api_routes(services),
+]
 AUTH = Middleware(
     AuthMiddleware,
     mode=_auth_mode(),
     owner_of=owner_of,
     origins=lambda: list(st.get_option("server.corsAllowedOrigins")),
 )
-SECURITY = Middleware(SecurityMiddleware, is_known=is_host_allowed, may_see_metrics=admits_to_metrics)
+SECURITY = Middleware(
+    SecurityMiddleware,
+    headers=security_headers,
+    is_known=is_host_allowed,
+    may_see_metrics=admits_to_metrics,
+)
 app = st.App(
-    "ui/main.py",
+    Path(pages.__file__).with_name("main.py"),
     lifespan=_lifespan,
     routes=ROUTES,
     middleware=[SECURITY, AUTH],

@@ -5,8 +5,9 @@
 The mutants are drawn evenly from the areas that guard answers and people (citations, owners, paths, sandbox,
 backup, sign-in, prompts), the same ones for each seed: a comparison turned, a condition negated, `not`, a
 call or a returned value dropped, `and` for `or`, another constant. Each is run in a copy of the tree against
-the tests that mirror its module or import it. Prints each with what became of it; the exit status is 0 where
-at least .95 are killed. `equivalent_mutants.tsv` names survivors that change nothing, with the reason.
+the tests that mirror its module or import it, then against the others of its package. Prints each with what
+became of it; the exit status is 0 where at least .95 are killed. `equivalent_mutants.tsv` names survivors
+that change nothing, with the reason.
 """
 
 import argparse
@@ -176,6 +177,14 @@ def reaching_tests(file: str, root: Path = ROOT) -> list[str]:
     return list(dict.fromkeys([*mirrored, *through, *importing]))
 
 
+def package_tests(file: str, root: Path = ROOT) -> list[str]:
+    """Return the other test files of a module's package, which reach it through what the package offers."""
+    folder = root / "tests" / Path(file).parent
+    named = reaching_tests(file, root)
+    found = [str(test.relative_to(root)) for test in sorted(folder.glob("test_*.py"))]
+    return [test for test in found if test not in named]
+
+
 def _imports(text: str, package: str, name: str) -> bool:
     """Return True where a line `from package import` has the name."""
     started = [line for line in text.splitlines() if line.startswith(f"from {package} import ")]
@@ -196,13 +205,22 @@ def run(drawn: Sequence[Mutant], root: Path, *, seconds: float = SECONDS) -> Ite
     Raises RuntimeError where the tests of a module fail without any change, since nothing follows from that.
     """
     for file in {one.file: None for one in drawn}:
-        if not _passes(reaching_tests(file, root), root, seconds):
-            raise RuntimeError(f"The tests of {file} fail without a mutant, or take too long.")
         source = (root / file).read_text("utf-8")
-        for one in (one for one in drawn if one.file == file):
-            (root / file).write_text(one.applied(source), "utf-8")
-            yield MutantResult(one, killed=not _passes(reaching_tests(file, root), root, seconds))
-        (root / file).write_text(source, "utf-8")
+        left = [one for one in drawn if one.file == file]
+        named = reaching_tests(file, root)
+        for tests in (named[:1], named[1:], package_tests(file, root)):  # most are noticed by the first
+            if left and not _passes(tests, root, seconds):
+                raise RuntimeError(f"The tests of {file} fail without a mutant, or take too long.")
+            survivors = []
+            for one in left:
+                (root / file).write_text(one.applied(source), "utf-8")
+                if _passes(tests, root, seconds):
+                    survivors.append(one)
+                else:
+                    yield MutantResult(one, killed=True)
+            (root / file).write_text(source, "utf-8")
+            left = survivors
+        yield from (MutantResult(one, killed=False) for one in left)
 
 
 def _passes(tests: Sequence[str], root: Path, seconds: float) -> bool:

@@ -135,7 +135,7 @@ class Person:
 
     def _on_documents(self) -> None:
         if self.visitor.page.get_by_text("Find by name").count() == 0:
-            self.visitor.page.goto(f"{self.url}/documents")
+            self.visitor.page.goto(f"{self.url}/library")
         self.visitor.rested()
 
     def _tab(self) -> Visitor:

@@ -1,6 +1,6 @@
 """Resolve the judged statements into the form that `footnote eval citations` reads.
 
-    python benchmarks/statements.py FOLDER... [--half fit|report] > report.jsonl
+    python benchmarks/statements.py FOLDER... [--half fit|second|report] > report.jsonl
 
 The statements in `benchmarks/statements/` refer to passages of public data sets, whose texts are not part of
 this project. FOLDER holds the unpacked sets; give several where they lie apart. A reference is one of
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-HALVES = ("fit", "report")
+FILES = ("fit", "second", "report")
 STATEMENTS = Path(__file__).parent / "statements"
 KEPT = ("claim", "supported", "kind", "lang")
 
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="holds the unpacked sets")
-    parser.add_argument("--half", choices=HALVES, default="report", help="which statements (default: report)")
+    parser.add_argument("--half", choices=FILES, default="report", help="which statements (default: report)")
     options = parser.parse_args(arguments)
     sources = Sources(options.folders)
     try:

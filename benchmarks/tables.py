@@ -24,6 +24,7 @@ from rag.text.chunking import tables
 from rag.text.document import LoadedDocument
 
 _SPACES = re.compile(r"\s+")
+_APART = re.compile(r"[\s$€£¥₩]")
 
 
 def cells(row: str) -> list[str]:
@@ -56,7 +57,13 @@ def right_cells(truth: dict[str, list], found: list[list[list[str]]]) -> Iterato
 
 def _holds(rows: list[list[str]], label: str, header: str, value: str) -> bool:
     places = [place for place, head in enumerate(rows[0]) if place and head == header]
-    return any(row[0] == label and row[place] == value for row in rows[1:] for place in places)
+    same = _plain(value)
+    return any(row[0] == label and _plain(row[place]) == same for row in rows[1:] for place in places)
+
+
+def _plain(value: str) -> str:
+    """Return a figure without what may stand apart from it: spaces and a currency sign."""
+    return _APART.sub("", value)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ FootnoteError
 │   ├── LLMGarbled                the server's answer makes no sense
 │   └── OwnModelUnusable          a local model is missing or broken, or could not be served
 ├── RetrievalError                no retriever could answer
+│   ├── TreeMissing               a search of trees, where none is built
 │   ├── IndexUnusable             an index on disk cannot be read or written
 │   └── StoreFailed               an external vector store failed; says how
 ├── SourceError                   a source cannot be reached, or refused us; says which and why
@@ -27,6 +28,9 @@ FootnoteError
 ├── RerankError                   passages could not be reranked
 ├── JudgeUnavailable              the model that judges citations is not available
 ├── EntryRefused                  sign-in is refused; says why
+├── KeyRefused                    a request to the HTTP interface shows no key that is known here
+├── ScopeRefused                  a key does not allow what is asked
+├── ApiError                      a server's HTTP interface refused a request, or does not answer
 ├── LimitReached                  a person's quota is used up; says which
 └── Cancelled                     the user stopped it
 """
@@ -40,6 +44,22 @@ class SettingsError(FootnoteError):
 
 class EntryRefused(FootnoteError):
     """Sign-in is refused."""
+
+
+class KeyRefused(FootnoteError):
+    """A request to the HTTP interface shows no key, or one that is unknown, revoked or expired."""
+
+
+class ScopeRefused(FootnoteError):
+    """A key does not allow what is asked."""
+
+
+class ApiError(FootnoteError):
+    """A server's HTTP interface refused a request, or does not answer; `status` is the one it gave."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
 
 
 class LimitReached(FootnoteError):
@@ -96,6 +116,10 @@ class JudgeUnavailable(FootnoteError):
 
 class RetrievalError(FootnoteError):
     """No retriever could answer."""
+
+
+class TreeMissing(RetrievalError):
+    """Summary trees are to be searched, and none is built yet."""
 
 
 class IndexUnusable(RetrievalError):

@@ -41,6 +41,8 @@ from storage.database import Database
 log = logging.getLogger(__name__)
 
 LLM_JUDGE, NO_JUDGE = "llm", "off"
+QUOTED_FROM = 12
+"""Passages that an answer without a model is chosen from: the best sentence is not always in the best."""
 
 Current = Callable[[], tuple[Settings, LanguageModel | None]]
 """Returns the present settings and language model, which can change while a server runs."""
@@ -236,7 +238,7 @@ def make_pipeline(
     """
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
-    fetch_k = max(k, settings.fetch_k if reranker else 0)
+    fetch_k = max(k, settings.fetch_k if reranker else 0, QUOTED_FROM if llm is None else 0)
     options = SearchOptions(settings.score_threshold, settings.mmr_fetch_k, settings.mmr_lambda_mult)
     within = partial(_retriever, library, retriever, fetch_k, omissions, options)
     return RagPipeline(
@@ -247,6 +249,7 @@ def make_pipeline(
             trees=library.forest.trees,
             scope=scope,
             profiles=library.profiles,
+            collections=library.collections,
         ),
         scope=scope,
         within=within,

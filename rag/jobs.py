@@ -54,6 +54,7 @@ class Job(Generic[E]):
         self._events: list[E] = []
         self._changed = threading.Condition()
         self._cancel = threading.Event()
+        self._listeners: list[Callable[[], None]] = []
         self._done = False
         self.error: BaseException | None = None
 
@@ -70,6 +71,17 @@ class Job(Generic[E]):
     def cancel(self) -> None:
         """Ask the work to stop; it is closed at its next event, or sooner if it checks for that."""
         self._cancel.set()
+
+    @contextmanager
+    def listening(self, listener: Callable[[], None]) -> Iterator[None]:
+        """Call `listener` in the job's thread after each event and at the end; it must not wait."""
+        with self._changed:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._listeners.remove(listener)
 
     def since(self, seen: int, wait: float = 0.0) -> list[E]:
         """Return the events after the first `seen`, waiting up to `wait` seconds for one."""
@@ -104,16 +116,22 @@ class Job(Generic[E]):
             self._at_end()
             with self._changed:
                 self._done = True
-                self._changed.notify_all()
+                self._tell()
 
     def _drain(self, events: Iterator[E]) -> None:
         with closing(events):
             for event in events:
                 with self._changed:
                     self._events.append(event)
-                    self._changed.notify_all()
+                    self._tell()
                 if self._cancel.is_set():
                     return
+
+    def _tell(self) -> None:
+        """Tell the waiting readers and the listeners of a change, with the lock held."""
+        self._changed.notify_all()
+        for listener in self._listeners:
+            listener()
 
 
 class Lane:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -60,6 +61,13 @@ class Metrics:
         self._queue = gauge("footnote_queue", "Work at hand", ["kind", "state"])
         self._documents = gauge("footnote_documents", "Documents, by state", ["state"])
         self._free = gauge("footnote_disk_free_bytes", "Free where the data is")
+        self._backup = gauge(
+            "footnote_last_backup_timestamp_seconds", "When the newest backup by the clock was made"
+        )
+
+    def backup(self, made: datetime) -> None:
+        """Note when the newest backup was made."""
+        self._backup.set(made.timestamp())
 
     def turn(self, outcome: str, laps: Mapping[str, float], steps: Mapping[str, float]) -> None:
         """Count an answer; `laps` are seconds since its start by event, `steps` those of each step."""

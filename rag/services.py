@@ -7,8 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from pydantic import SecretStr
+
+from rag import backups
 from rag import settings as config
-from rag.chat import check_text
+from rag.backups import BackupSchedule
+from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
@@ -16,9 +20,11 @@ from rag.evaluation import lab
 from rag.factory import make_embedder, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
+from rag.ingest.page_images import PageImages
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.jobs import ANSWERS, Cancel, Jobs
+from rag.local_server import LocalServer, new_token
 from rag.metrics import Metrics, Watch
 from rag.models.embeddings import Embedder, SharedEmbedders
 from rag.models.llm import LLM
@@ -28,6 +34,7 @@ from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
+from storage.audit_log import SERVER, AuditLog, AuditTrail
 from storage.conversations import interrupt_pending
 from storage.database import Database
 from storage.lab import stop_running
@@ -48,6 +55,7 @@ class Services:
         Raises SettingsError or StorageError.
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
+        backups.check(settings)
         self.settings, self._local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
@@ -55,12 +63,25 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
-        lanes = {**ingest.LANES, **lab.LANES, **scheduler.LANES, **check_text.LANES}
+        lanes = {
+            **ingest.LANES,
+            **lab.LANES,
+            **scheduler.LANES,
+            **check_text.LANES,
+            **introduction.LANES,
+            **backups.LANES,
+        }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
-        self.people = People(self.database)
+        self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
+        self.page_images = PageImages()
         self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.local_token = new_token()
+        """Token of this computer's own commands; see `announce`."""
+        self._announced: LocalServer | None = None
+        server_log = AuditLog(self.database, SERVER)
+        self.backups = BackupSchedule(self.jobs, lambda: self.settings, server_log, self.metrics.backup)
         self.warm = False
         """True once background work has started and every open library is repaired."""
         self.looking = threading.Lock()
@@ -176,9 +197,15 @@ class Services:
 
         self.jobs.start(owner, RECOVER, work, lane=ingest.SPLIT)
 
-    def apply(self, changes: Mapping[str, Any]) -> None:
-        """Save changed settings and use them from now on; raises SettingsError, and changes nothing."""
+    def apply(self, changes: Mapping[str, Any], *, by: str = SERVER) -> None:
+        """Save settings that `by` changed and use them from now on; raises SettingsError, changing nothing.
+
+        The audit log gets the names of those whose value is another one.
+        """
         config.check(self.settings, changes)
+        names = sorted(name for name, value in changes.items() if _differs(self.settings, name, value))
+        if names:
+            AuditLog(self.database, by).record("settings_changed", names=names)
         config.save(self.settings.data, changes)
         before, self.settings = self.settings, config.load({"data": self.settings.data})
         self._reconnect()
@@ -192,7 +219,9 @@ class Services:
 
     def _tick(self) -> None:
         owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
-        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), self.rest])
+        expire = partial(self.audit_trail.expire, self.settings.audit_days)
+        others: list[Callable[[], object]] = [self.rest, self.backups.start_due, expire]
+        run_all([*(partial(self._tend, owner) for owner in sorted(owners)), *others])
 
     def _tend(self, owner: str) -> None:
         with self._lock:
@@ -221,20 +250,36 @@ class Services:
         if previous is not None:
             previous.close()
 
+    def announce(self, url: str) -> None:
+        """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
+        self._announced = LocalServer(url, self.local_token)
+        self._announced.announce(self.database.directory)
+
     def close(self) -> None:
         """Stop the jobs and close the data directory.
 
         Answers in progress may end by themselves within `shutdown_seconds`; then they are interrupted.
         """
         answers = sum(kind == ANSWERS for kind, _ in self.jobs.standing())
+        for workspace in self._workspaces.values():
+            workspace.deletions.finish()
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
+        self.page_images.close()
         self._schedule.close()
+        if self._announced is not None:
+            self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)
         if self.llm is not None:
             self.llm.close()
         for workspace in self._workspaces.values():
             workspace.library.close()
         self.database.close()
+
+
+def _differs(settings: Settings, name: str, value: object) -> bool:
+    """Return True where a setting has another value; a key is compared as the text that it is."""
+    held = getattr(settings, name, None)
+    return (held.get_secret_value() if isinstance(held, SecretStr) else held) != value
 
 
 def libraries_to_close(

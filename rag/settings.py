@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -125,6 +126,13 @@ def _renamed(earlier: str) -> AliasChoices:
     return AliasChoices(f"{PREFIX}{RENAMED[earlier].upper()}", f"{PREFIX}{earlier.upper()}")
 
 
+def default_data() -> Path:
+    """Return the data directory: `data` where the code lies in a clone, else the platform's."""
+    if (Path(__file__).parents[1] / "pyproject.toml").exists():
+        return Path("data")
+    return user_data_path("footnote", appauthor=False)
+
+
 class Settings(BaseSettings):
     """All settings. In the environment each name is upper case after `FOOTNOTE_`.
 
@@ -136,9 +144,10 @@ class Settings(BaseSettings):
     )
 
     data: Path = Field(
-        Path("data"),
+        default_factory=default_data,
         description="Data directory: the ledger, the original files and the search indexes. One process "
-        "uses it at a time.",
+        "uses it at a time. Where Footnote is installed without a clone, the default is the platform's: "
+        "`~/.local/share/footnote`, on macOS `~/Library/Application Support/footnote`.",
     )
     database_url: str | None = Field(
         None,
@@ -299,6 +308,11 @@ class Settings(BaseSettings):
         description="Seconds that answers may continue after the server is told to stop. Then they are "
         "marked as interrupted.",
     )
+    allowed_hosts: Listed = Field(
+        (),
+        description="Host names under which `footnote serve --no-ui` is reached, such as `docs.corp`. "
+        "Addresses and localhost need not be named. The app with its page has `server.allowedHosts`.",
+    )
     metrics_token: SecretStr = Field(
         SecretStr(""),
         description="Bearer token for `/metrics`. Without it only this computer may read them. See "
@@ -330,6 +344,23 @@ class Settings(BaseSettings):
     user_tokens_a_day: int | None = Field(
         None, ge=0, description="Language-model tokens that each person may use in a day (UTC)."
     )
+    backup_folder: Path | None = Field(
+        None,
+        description="Folder for backups by the clock, one of its own. None makes none. See "
+        "[backup](backup.md#by-the-clock).",
+    )
+    backup_hours: float = Field(24.0, ge=0.1, description="Hours between two backups by the clock.")
+    backup_keep: int = Field(
+        7, ge=1, description="Backups by the clock that are kept; older ones are removed."
+    )
+    backup_passphrase: SecretStr = Field(
+        SecretStr(""), description="Passphrase that backups are encrypted with. Empty encrypts none."
+    )
+    audit_days: int = Field(
+        365,
+        ge=30,
+        description="Days that entries of the audit log are kept. See [operating](operating.md#audit-log).",
+    )
     korean_japanese_analyzers: AnalyzerUse = Field(
         "auto",
         validation_alias=_renamed("morphemes"),
@@ -356,7 +387,13 @@ class Settings(BaseSettings):
         return url if url is None else http_address(url)
 
     @field_validator(
-        "trusted_proxies", "allowed_users", "admins", "private_hosts", "allowed_folders", mode="before"
+        "allowed_hosts",
+        "trusted_proxies",
+        "allowed_users",
+        "admins",
+        "private_hosts",
+        "allowed_folders",
+        mode="before",
     )
     @classmethod
     def _is_listed(cls, given: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, select, union
 from sqlalchemy.orm import Session
 
-from storage import tables
+from storage import audit_log, tables
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
@@ -38,17 +38,19 @@ class Account(OwnerStore):
         now = now or tables.now()
         with self._database.reading() as session:
             row = self._admit(session, since)
-            if row is not None and _is_current(row, name, email, now):
+            if row is not None and not _is_new(row, since) and _is_current(row, name, email, now):
                 return
         with self._database.writing() as session:
             self._admit(session, since)
-            departure = session.get(AccountRemoval, tables.removal_id(self._owner))
+            departure = session.get(AccountRemoval, tables.owner_hash(self._owner))
             if departure is not None:
                 session.delete(departure)
                 session.flush()
             tables.ensure_user(session, self._owner)
             row = session.get_one(UserRow, tables.storable(self._owner))
-            row.name, row.email, row.seen = name, email, now
+            if _is_new(row, since):
+                audit_log.note(session, self._owner, "signed_in")
+            row.name, row.email, row.seen = name, email, max(now, since)
 
     def leave(self, since: datetime) -> None:
         """Sign out, in every browser, the sessions begun until ``since``; a new sign-in is admitted."""
@@ -56,11 +58,18 @@ class Account(OwnerStore):
             row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
+                audit_log.note(session, self._owner, "signed_out")
 
     def confirm(self) -> None:
         """Raise AccountClosed where the owner is being removed, or was."""
         with self._database.reading() as session:
             tables.require_open_account(session, self._owner)
+
+    def email(self) -> str:
+        """Return the owner's address that their sign-in service has verified; empty where there is none."""
+        mine = select(UserRow.email).where(UserRow.id == tables.storable(self._owner))
+        with self._database.reading() as session:
+            return session.scalar(mine) or ""
 
     def limits(self) -> Mapping[str, int]:
         """Return the quotas set for this owner alone; empty where there are none."""
@@ -109,6 +118,11 @@ def day_of(now: datetime | None = None) -> str:
     return (now or tables.now()).astimezone(UTC).date().isoformat()
 
 
+def _is_new(row: UserRow, since: datetime) -> bool:
+    """Return True for a sign-in after the last visit, which was not recorded yet."""
+    return row.seen is None or since > row.seen
+
+
 def _is_current(row: UserRow, name: str, email: str, now: datetime) -> bool:
     return (row.name, row.email) == (name, email) and row.seen is not None and now - row.seen < SEEN_EVERY
 
@@ -124,16 +138,19 @@ class People:
         with self._database.reading() as session:
             return _records(session, [_row(session, owner)])[0]
 
-    def set_limits(self, owner: str, limits: Mapping[str, int]) -> None:
+    def set_limits(self, owner: str, limits: Mapping[str, int], *, by: str = audit_log.SERVER) -> None:
         """Set the quotas of this person, in place of everyone's."""
         with self._database.writing() as session:
             _row(session, owner).limits = dict(limits)
+            audit_log.note(session, by, "limits_changed", person=audit_log.pseudonym(owner), **limits)
 
-    def mark(self, owner: str, *, now: datetime | None = None) -> None:
+    def mark(self, owner: str, *, by: str = audit_log.SERVER, now: datetime | None = None) -> None:
         """Mark a person for removal: from this commit on they can neither sign in nor store anything."""
         with self._database.writing() as session:
             row = _row(session, owner)
-            row.removing = row.removing or now or tables.now()
+            if row.removing is None:
+                row.removing = now or tables.now()
+                audit_log.note(session, by, "person_removed", person=audit_log.pseudonym(owner))
 
     def marked(self) -> list[str]:
         """List the people marked for removal who are not removed yet, the first marked first."""
@@ -151,7 +168,7 @@ class People:
             if row.removing is None:
                 raise NotFound(f"The removal of {owner!r} was not ordered.")
             session.execute(delete(UserRow).where(UserRow.id == row.id))
-            session.merge(AccountRemoval(id=tables.removal_id(owner), at=now or tables.now()))
+            session.merge(AccountRemoval(id=tables.owner_hash(owner), at=now or tables.now()))
 
     def list(self) -> list[PersonRecord]:
         """List everyone, last seen first."""

@@ -1,4 +1,7 @@
-"""Backups of a data directory: one tar file with the ledger, the originals and the settings."""
+"""Backups of a data directory: one tar file with the ledger, the originals and the settings.
+
+With a passphrase the file is encrypted; see storage/encryption.py.
+"""
 
 import hashlib
 import json
@@ -6,16 +9,18 @@ import os
 import re
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from storage import files, migrations, sqlite
 from storage.database import UNPACKED, VERIFIED, settle
+from storage.encryption import MAGIC, DecryptingReader, EncryptingWriter, PassphraseNeeded, is_encrypted
 from storage.errors import DatabaseTooNew, DiskFull, StorageError
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER, damage_named
@@ -65,27 +70,36 @@ class Manifest:
 
 
 def write(
-    directory: Path, target: Path, also: Mapping[str, bytes], progress: Progress = no_progress
+    directory: Path,
+    target: Path,
+    also: Mapping[str, bytes],
+    progress: Progress = no_progress,
+    *,
+    passphrase: str = "",
 ) -> Manifest:
     """Write a data directory's ledger, its originals and the members in `also` into a new archive.
 
     Another process may use the directory meanwhile: the archive has one snapshot of its ledger. The file is
-    readable by its owner only, and is written as a whole or not at all. Raises DatabaseDamaged, DiskFull or
-    another StorageError.
+    readable by its owner only, encrypted where there is a passphrase, and appears as a whole or not at all,
+    once it was read back and every hash was right. Raises DatabaseDamaged, DiskFull or another StorageError.
     """
     if target.exists():
         raise StorageError(f"{target} exists already. Name a new file for the backup.")
     if not (directory / LEDGER).is_file():
         raise StorageError(f"There is nothing in {directory} to back up.")
-    part, ledger = (target.with_name(f".{target.name}.{end}") for end in ("part", "ledger"))
+    part = target.with_name(f".{target.name}.part")
+    # A copy of the ledger that is not encrypted stays within the data directory.
+    ledger = (directory if passphrase else target.parent) / f".{target.name}.ledger"
     with files.explained(target.parent):
         try:
             part.unlink(missing_ok=True)
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                manifest = _write_archive(file, directory, ledger, also, progress)
+                manifest = _write_sealed(file, directory, ledger, also, progress, passphrase)
                 file.flush()
                 os.fsync(file.fileno())
+                _forget_cached(file)
             ledger.unlink()  # before the archive exists, so that nothing is left beside it
+            _read_back(part, target, manifest, progress, passphrase)
             part.replace(target)
             files.sync(target.parent)
         finally:
@@ -94,8 +108,46 @@ def write(
     return manifest
 
 
+def _write_sealed(
+    file: IO[bytes],
+    directory: Path,
+    ledger: Path,
+    also: Mapping[str, bytes],
+    progress: Progress,
+    passphrase: str,
+) -> Manifest:
+    if not passphrase:
+        return _write_archive(file, directory, ledger, also, progress)
+    sealed = EncryptingWriter(file, passphrase)
+    manifest = _write_archive(sealed, directory, ledger, also, progress)
+    sealed.finish()
+    return manifest
+
+
+def _forget_cached(file: IO[bytes]) -> None:
+    """Have the system drop its copy of a file in memory, so that it is read again from the disk."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _read_back(part: Path, target: Path, manifest: Manifest, progress: Progress, passphrase: str) -> None:
+    """Raise StorageError unless each member of a written archive has the hash of its manifest."""
+    found: dict[str, str] = {}
+    with _unbroken(part):
+        for name, content in _members(part, target.name, progress, passphrase, "reading the backup again"):
+            hashed = _HashingReader(content)
+            while hashed.read(BLOCK):
+                pass
+            found[name] = hashed.sha256
+    if any(found.get(name) != sha256 for name, sha256 in manifest.members.items()):
+        raise StorageError(
+            f"The backup was written to {target.parent}, and is not what was written: the disk is not "
+            "reliable. Nothing was kept. Choose another disk."
+        )
+
+
 def _write_archive(
-    file: IO[bytes], directory: Path, ledger: Path, also: Mapping[str, bytes], progress: Progress
+    file: Any, directory: Path, ledger: Path, also: Mapping[str, bytes], progress: Progress
 ) -> Manifest:
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
         members, lost = _originals(tar, directory, ledger, progress)
@@ -196,14 +248,25 @@ _UNCHANGED = "Nothing was changed."
 
 def is_archive(file: Path) -> bool:
     """Return True for an archive, False for a ledger by itself or anything else."""
-    return file.is_file() and tarfile.is_tarfile(file)
+    return file.is_file() and (needs_passphrase(file) or tarfile.is_tarfile(file))
 
 
-def restore_into(directory: Path, archive: Path, progress: Progress = no_progress) -> Manifest:
+def needs_passphrase(archive: Path) -> bool:
+    """Return True for an encrypted archive."""
+    try:
+        with archive.open("rb") as file:
+            return is_encrypted(file.read(len(MAGIC)))
+    except OSError:
+        return False
+
+
+def restore_into(
+    directory: Path, archive: Path, progress: Progress = no_progress, *, passphrase: str = ""
+) -> Manifest:
     """Restore an archive into an empty data directory; return its manifest.
 
     Each hash is checked before anything is put in place. Raises DataDirectoryLocked, DatabaseTooNew,
-    DiskFull, or StorageError, as where the directory is not empty.
+    DiskFull, PassphraseNeeded, or StorageError, as where the directory is not empty.
     """
     lock = DataDirectoryLock(directory)
     lock.acquire()
@@ -214,7 +277,7 @@ def restore_into(directory: Path, archive: Path, progress: Progress = no_progres
         _refuse_if_too_large(directory, archive)
         try:
             with files.explained(directory):
-                manifest = _verified(unpacked, _unpack(archive, unpacked, progress), archive)
+                manifest = _verified(unpacked, _unpack(archive, unpacked, progress, passphrase), archive)
                 unpacked.rename(directory / VERIFIED)
                 files.sync(directory)
         finally:
@@ -248,23 +311,57 @@ def _refuse_if_too_large(directory: Path, archive: Path) -> None:
         )
 
 
-def _unpack(archive: Path, into: Path, progress: Progress) -> dict[str, str]:
+def _unpack(archive: Path, into: Path, progress: Progress, passphrase: str) -> dict[str, str]:
     found: dict[str, str] = {}
+    with _unbroken(archive):
+        for name, content in _members(archive, str(archive), progress, passphrase, "reading the backup"):
+            path = into / name
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found[name], _ = files.write_hashed(iter(partial(content.read, BLOCK), b""), path)
+    return found
+
+
+def _members(
+    archive: Path, named: str, progress: Progress, passphrase: str, what: str
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the members of an archive in turn, to its last byte; raises StorageError for a strange one."""
     total = archive.stat().st_size
+    with (
+        archive.open("rb") as file,
+        _plain(file, named, passphrase) as plain,
+        tarfile.open(fileobj=plain, mode="r|") as tar,
+    ):
+        for entry in tar:
+            content = tar.extractfile(entry) if _is_known(entry) else None
+            if content is None:
+                raise StorageError(f"{named} is not a backup of Footnote. {_UNCHANGED}")
+            yield entry.name, content
+            progress(what, min(total, file.tell()), total)
+    progress(what, total, total)
+
+
+@contextmanager
+def _unbroken(archive: Path) -> Iterator[None]:
+    """Say in a sentence that an archive ends early, or is no tar file."""
     try:
-        with archive.open("rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
-            for entry in tar:
-                content = tar.extractfile(entry) if _is_known(entry) else None
-                if content is None:
-                    raise StorageError(f"{archive} is not a backup of Footnote. {_UNCHANGED}")
-                path = into / entry.name
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                found[entry.name], _ = files.write_hashed(iter(partial(content.read, BLOCK), b""), path)
-                progress("reading the backup", min(total, file.tell()), total)
+        yield
     except (tarfile.TarError, EOFError) as error:
         raise _incomplete(archive, str(error)) from error
-    progress("reading the backup", total, total)
-    return found
+
+
+@contextmanager
+def _plain(file: IO[bytes], named: str, passphrase: str) -> Iterator[Any]:
+    """Open an archive for reading, decrypted where it is encrypted; at the end all of it was checked."""
+    if not is_encrypted(file.read(len(MAGIC))):
+        file.seek(0)
+        yield file
+        return
+    file.seek(0)
+    if not passphrase:
+        raise PassphraseNeeded(f"{named} is encrypted. Give its passphrase to read it.")
+    reader = DecryptingReader(file, passphrase, named)
+    yield reader
+    reader.drain()
 
 
 def _is_known(entry: tarfile.TarInfo) -> bool:

@@ -1,4 +1,4 @@
-"""Search scope of an owner's conversations: the chosen collections and documents, or everything."""
+"""Search scope of an owner's conversations: the chosen collections, tags and documents, or everything."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,25 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from storage.database import OwnerStore
-from storage.tables import ChoiceRow, CollectionRow, ConversationRow, Document, batches, fold, now
+from storage.tables import (
+    ChoiceRow,
+    CollectionRow,
+    ConversationRow,
+    Document,
+    DocumentTag,
+    TagRow,
+    batches,
+    fold,
+    now,
+)
 
-Kind = Literal["collection", "document"]
+Kind = Literal["collection", "document", "tag"]
 _CHOSEN = select(ChoiceRow).where(ChoiceRow.conversation_id == bindparam("id"))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A collection or a document that a conversation searches, by its present name.
+    """A collection, a tag or a document that a conversation searches, by its present name.
 
     A deleted one is not ``there``, and has the name that it had when it was chosen.
     """
@@ -41,9 +51,15 @@ class Choices(OwnerStore):
             there = self._names(session, [row.chosen_id for row in rows])
             return _sorted(_chosen(row, there.get((cast(Kind, row.kind), row.chosen_id))) for row in rows)
 
-    def would_be(self, collections: Iterable[str], documents: Iterable[str]) -> tuple[Chosen, ...]:
+    def would_be(
+        self, collections: Iterable[str], documents: Iterable[str], tags: Iterable[str] = ()
+    ) -> tuple[Chosen, ...]:
         """List these as `of` does, for a conversation that has not begun; unknown ids are left out."""
-        wanted = {*(("collection", id_) for id_ in collections), *(("document", id_) for id_ in documents)}
+        wanted = {
+            *(("collection", id_) for id_ in collections),
+            *(("document", id_) for id_ in documents),
+            *(("tag", id_) for id_ in tags),
+        }
         with self._database.reading() as session:
             there = self._names(session, [id_ for _, id_ in wanted])
             return _sorted(
@@ -51,16 +67,20 @@ class Choices(OwnerStore):
             )
 
     def choose(
-        self, conversation_id: str, collections: Iterable[str] = (), documents: Iterable[str] = ()
+        self,
+        conversation_id: str,
+        collections: Iterable[str] = (),
+        documents: Iterable[str] = (),
+        tags: Iterable[str] = (),
     ) -> None:
         """Set the scope of a conversation to these; without any, to all documents.
 
-        Raises NotFound for a collection or a document that this owner does not have.
+        Raises NotFound for a collection, a document or a tag that this owner does not have.
         """
         with self._database.writing() as session:
             row = self._own(session, ConversationRow, conversation_id)
             session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id))
-            self._add(session, row, collections, documents)
+            self._add(session, row, collections, documents, tags)
 
     def add(self, conversation_id: str, documents: Iterable[str]) -> None:
         """Add documents to the scope of a conversation, unless it searches everything."""
@@ -79,7 +99,9 @@ class Choices(OwnerStore):
             mine = select(Document.id).where(Document.owner == self._owner)
             itself = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "document")
             inside = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "collection")
-            either = Document.id.in_(itself) | Document.collection_id.in_(inside)
+            named = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "tag")
+            tagged = select(DocumentTag.document_id).where(DocumentTag.tag_id.in_(named))
+            either = Document.id.in_(itself) | Document.collection_id.in_(inside) | Document.id.in_(tagged)
             return frozenset(session.scalars(mine.where(either)))
 
     def _add(
@@ -88,6 +110,7 @@ class Choices(OwnerStore):
         conversation: ConversationRow,
         collections: Iterable[str],
         documents: Iterable[str],
+        tags: Iterable[str] = (),
     ) -> None:
         """Add choices; a pending replacement counts as the document it replaces, see `Documents.promote`."""
         wanted: list[tuple[Kind, str, str]] = []
@@ -97,15 +120,19 @@ class Choices(OwnerStore):
         for id_ in documents:
             document = self._own(session, Document, id_)
             wanted.append(("document", document.replaces or document.id, document.name))
+        for id_ in tags:
+            tag = self._own(session, TagRow, id_)
+            wanted.append(("tag", tag.id, tag.name))
         for kind, id_, name in wanted:
             session.merge(ChoiceRow(conversation_id=conversation.id, kind=kind, chosen_id=id_, name=name))
         conversation.updated = now()
 
     def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
         found: dict[tuple[Kind, str], str] = {}
-        tables: list[tuple[Kind, type[CollectionRow | Document]]] = [
+        tables: list[tuple[Kind, type[CollectionRow | Document | TagRow]]] = [
             ("collection", CollectionRow),
             ("document", Document),
+            ("tag", TagRow),
         ]
         for kind, table in tables:
             for batch in batches(ids):

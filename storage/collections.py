@@ -1,6 +1,5 @@
 """Collections of one owner: documents grouped under a name, and their chunk sizes."""
 
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
+from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
@@ -21,10 +21,12 @@ from storage.tables import (
     new_id,
     now,
     storable,
+    tidy_name,
     to_record,
 )
 
 LONGEST_NAME = 120  # characters
+LONGEST_INSTRUCTIONS = 1000  # characters
 
 Splitting = Mapping[str, Any]
 """Chunking of documents: "size", "overlap" and "minimum", in letters, and "splitter" where it is not the
@@ -40,6 +42,7 @@ class CollectionRecord:
     documents: int
     splitting: Splitting | None
     created: datetime
+    instructions: str = ""
 
 
 class Collections(OwnerStore):
@@ -72,7 +75,9 @@ class Collections(OwnerStore):
     def named(self, name: str) -> CollectionRecord | None:
         """Find a collection by its name, whatever its case and width."""
         with self._database.reading() as session:
-            return _first(session, self._counted().where(CollectionRow.folded == fold(_tidy(name))))
+            return _first(
+                session, self._counted().where(CollectionRow.folded == fold(tidy_name(name, LONGEST_NAME)))
+            )
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
@@ -86,6 +91,7 @@ class Collections(OwnerStore):
             inside = update(Document).where(Document.collection_id == row.id)
             session.execute(inside.values(collection_id=None))
             session.delete(row)
+            audit_log.note(session, self._owner, "collection_removed", collection=collection_id)
 
     def put(self, document_ids: Iterable[str], collection_id: str | None) -> int:
         """Move documents to a collection, or out of any; return the number of those moved.
@@ -122,6 +128,24 @@ class Collections(OwnerStore):
         with self._database.writing() as session:
             self._own(session, CollectionRow, collection_id).splitting = _as_dict(splitting)
 
+    def instruct(self, collection_id: str, instructions: str) -> None:
+        """Set how answers from a collection's documents are written, cut to LONGEST_INSTRUCTIONS."""
+        with self._database.writing() as session:
+            row = self._own(session, CollectionRow, collection_id)
+            row.instructions = storable(instructions.strip()[:LONGEST_INSTRUCTIONS])
+
+    def instructions_for(self, document_ids: Collection[str]) -> Sequence[tuple[str, str]]:
+        """List the name and the instructions of these documents' collections that have some, by name."""
+        chosen = (
+            select(CollectionRow.name, CollectionRow.instructions)
+            .join(Document, Document.collection_id == CollectionRow.id)
+            .where(Document.owner == self._owner, Document.id.in_(document_ids))
+            .where(CollectionRow.instructions != "")
+        )
+        with self._database.reading() as session:
+            rows = session.execute(chosen.distinct().order_by(CollectionRow.folded, CollectionRow.name))
+            return [(name, instructions) for name, instructions in rows]
+
     def due(self) -> Sequence[str]:
         """List the ready documents whose chunking is not that of their collection, oldest first."""
         ready = (
@@ -139,7 +163,7 @@ class Collections(OwnerStore):
         return select(CollectionRow, count).where(CollectionRow.owner == self._owner)
 
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
-        tidy = _tidy(name)
+        tidy = tidy_name(name, LONGEST_NAME)
         if not tidy:
             raise NameRefused("A collection needs a name. Type one.")
         taken = select(CollectionRow.name).where(
@@ -155,11 +179,6 @@ class Collections(OwnerStore):
 def _first(session: Session, counted: Select[CollectionRow, int]) -> CollectionRecord | None:
     found = session.execute(counted).first()
     return None if found is None else to_record(CollectionRecord, found[0], documents=found[1])
-
-
-def _tidy(name: str) -> str:
-    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
-    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:LONGEST_NAME].strip()
 
 
 def _as_dict(splitting: Splitting | None) -> dict[str, Any] | None:

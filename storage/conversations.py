@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from storage import messages
+from storage import audit_log, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
@@ -66,6 +66,7 @@ class Conversations(OwnerStore):
         """Delete a conversation with its messages."""
         with self._database.writing() as session:
             session.delete(self._row(session, conversation_id))
+            audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
 
     def message(self, message_id: str) -> Message:
         """Return one message with its evidence; NotFound when this owner has no such one."""
@@ -155,6 +156,7 @@ class Conversations(OwnerStore):
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
             answer.standalone_question = answer.searched_in = answer.narrowed_to = None
+            answer.coverage = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -181,6 +183,7 @@ class Conversations(OwnerStore):
         left_out: Sequence[LeftOutRecord] | None = None,
         searched_in: str | None = None,
         narrowed_to: str | None = None,
+        coverage: str | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
@@ -194,6 +197,8 @@ class Conversations(OwnerStore):
                 answer.searched_in = searched_in
             if narrowed_to is not None:
                 answer.narrowed_to = narrowed_to
+            if coverage is not None:
+                answer.coverage = coverage
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:

@@ -35,12 +35,14 @@ from storage.fence import ServerFence
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
+    ApiKeyRow,
     CollectionRow,
     ConversationRow,
     Document,
     LabSet,
     Ledger,
     SourceRow,
+    TagRow,
     TreeBranch,
     storable,
 )
@@ -291,7 +293,9 @@ class Database:
         self._lock.release()
 
 
-Owned = TypeVar("Owned", CollectionRow, ConversationRow, Document, LabSet, SourceRow, TreeBranch)
+Owned = TypeVar(
+    "Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TagRow, TreeBranch
+)
 
 
 @lru_cache(maxsize=16)

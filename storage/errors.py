@@ -11,6 +11,7 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
     │   ├── AnswerPending         the conversation's last answer is not complete yet
     │   ├── NotUnfinished         a complete or empty answer cannot be continued
+    │   ├── KeyReused             an idempotency key came with another request before
     │   ├── NameRefused           a name is taken already, or is none
     │   ├── AccountClosed         the account signed out, or was removed
     │   └── NotFound              no such thing for this owner
@@ -52,6 +53,10 @@ class AnswerPending(StorageError):
 
 class NotUnfinished(StorageError):
     """A complete or empty answer cannot be continued."""
+
+
+class KeyReused(StorageError):
+    """An idempotency key came with another request before."""
 
 
 class NameRefused(StorageError):

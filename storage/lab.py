@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
+from storage import audit_log
 from storage.database import Database, OwnerStore
 from storage.errors import NotFound
 from storage.records import (
@@ -71,6 +72,7 @@ class QuestionSets(OwnerStore):
         """Delete a set with its questions and its runs."""
         with self._database.writing() as session:
             session.delete(self._own(session, LabSet, set_id))
+            audit_log.note(session, self._owner, "question_set_removed", question_set=set_id)
 
     def add(self, set_id: str, text: str, passages: Sequence[MarkedPassage]) -> QuestionRecord:
         """Append a question to a set, with the passages that answer it."""

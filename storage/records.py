@@ -169,6 +169,7 @@ class Message:
     one included; empty for a single one. ``searched_in`` names the collections and documents that were
     searched, where not all of them were; ``narrowed_to`` what the search was narrowed to because the question
     names it. Of a question it is empty where its asker removed that. ``attached`` are a question's documents.
+    ``coverage`` says how much was read for an answer about a whole scope.
     """
 
     id: str
@@ -189,6 +190,7 @@ class Message:
     searched_in: str | None = None
     narrowed_to: str | None = None
     attached: tuple[AttachedRecord, ...] = ()
+    coverage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,23 @@ class PersonRecord:
     conversations: int
     used: Used
     today: Used
+
+
+KeyScope = Literal["read", "ask", "write"]
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """An API key of an owner, without its secret; ``collections`` are ids, None for everything."""
+
+    id: str
+    owner: str
+    name: str
+    scopes: frozenset[KeyScope]
+    collections: frozenset[str] | None
+    created: datetime
+    expires: datetime | None
+    used: datetime | None
 
 
 # Records of sources

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
+from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import (
     UNFINISHED,
@@ -94,6 +95,7 @@ class SourceStore(OwnerStore):
                 held = select(SourceItem.document_id).where(SourceItem.source_id == row.id)
                 session.execute(update(Document).where(Document.id.in_(held)).values(uploaded=True))
             session.delete(row)
+            audit_log.note(session, self._owner, "source_removed", source=source_id)
 
 
 _ITEMS = select(SourceItem, Document.state, Document.reason).outerjoin(

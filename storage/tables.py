@@ -1,6 +1,7 @@
 """The tables of the ledger, and how rows are written and turned into records.
 
-Every row belongs to an owner, directly or through its parent, and is deleted with it.
+Every row belongs to an owner, directly or through its parent, and is deleted with it; those of the audit
+log alone stay, and name their owner by a hash.
 """
 
 import hashlib
@@ -56,6 +57,11 @@ def storable(value: str) -> str:
 def fold(text: str) -> str:
     """Fold case, width and composition, as search compares text: ``"ＡBc ｶﾞ" -> "abc ガ"``."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def tidy_name(name: str, limit: int) -> str:
+    """Return a name on one line: ``"  HR   2024 " -> "HR 2024"``."""
+    return " ".join(storable(unicodedata.normalize("NFC", name)).split())[:limit].strip()
 
 
 class SafeText(TypeDecorator[str]):
@@ -162,8 +168,8 @@ class AccountRemoval(Base):
     at: Mapped[datetime]
 
 
-def removal_id(owner: str) -> str:
-    """Return the hash that a removed owner is remembered by in place of their id."""
+def owner_hash(owner: str) -> str:
+    """Return the hash that stands for an owner where their id is not to outlive their removal."""
     return hashlib.sha256(storable(owner).encode()).hexdigest()
 
 
@@ -179,7 +185,7 @@ def require_open_account(session: Session, owner: str, since: datetime | None = 
 
     Return False for an owner without a row: they have never stored anything, and are let in.
     """
-    given = {"owner": owner, "departed": removal_id(owner)}
+    given = {"owner": owner, "departed": owner_hash(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
         raise AccountClosed("This account is being removed with all that is in it.")
@@ -248,6 +254,7 @@ class MessageRow(Base):
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]
+    coverage: Mapped[str | None]
     attached: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 
@@ -311,6 +318,7 @@ class CollectionRow(Base):
     folded: Mapped[str]
     splitting: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created: Mapped[datetime]
+    instructions: Mapped[str] = mapped_column(server_default=text("''"))
 
 
 class Document(Base):
@@ -341,6 +349,26 @@ class Document(Base):
     collection_id: Mapped[str | None] = mapped_column(index=True)
     edition: Mapped[str] = mapped_column(server_default=text("''"))
     note: Mapped[str | None]
+
+
+class TagRow(Base):
+    """A word that an owner gives to documents. ``folded`` is the name as it is compared."""
+
+    noun: ClassVar[str] = "tag"
+    __tablename__ = "tags"
+    __table_args__ = (Index(None, "owner", "folded", unique=True),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    folded: Mapped[str]
+
+
+class DocumentTag(Base):
+    """A tag of a document."""
+
+    __tablename__ = "document_tags"
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
+    tag_id: Mapped[str] = mapped_column(part_of("tags.id"), primary_key=True, index=True)
 
 
 class DocumentText(Base):
@@ -394,7 +422,7 @@ class IndexStateRow(Base):
 
 
 class ChoiceRow(Base):
-    """A collection or a document that a conversation searches, by its id and its name when it was chosen.
+    """A collection, tag or document that a conversation searches, by its id and its name when it was chosen.
 
     Without rows a conversation searches everything. No foreign key: a deleted document stays chosen, so
     that a conversation over one document does not become one over all of them.
@@ -418,6 +446,34 @@ class Usage(Base):
     day: Mapped[str] = mapped_column(primary_key=True)
     answers: Mapped[int]
     tokens: Mapped[int]
+
+
+class ApiKeyRow(Base):
+    """A key for programs. ``sha256`` is of its secret part; ``collections`` are ids, None for everything."""
+
+    noun: ClassVar[str] = "key"
+    __tablename__ = "api_keys"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    sha256: Mapped[str]
+    scopes: Mapped[list[Any]]
+    collections: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+    created: Mapped[datetime]
+    expires: Mapped[datetime | None]
+    used: Mapped[datetime | None]
+
+
+class IdempotentRequest(Base):
+    """Answer to a request with an idempotency key; ``request`` is the request's hash."""
+
+    __tablename__ = "idempotent_requests"
+    owner: Mapped[str] = mapped_column(part_of("users.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request: Mapped[str]
+    response: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
 
 
 class SourceRow(Base):
@@ -467,6 +523,18 @@ class SourceItem(Base):
     wanted: Mapped[str | None]
     tries: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     due: Mapped[datetime | None]
+
+
+class AuditRow(Base):
+    """Entry of the audit log; ``owner`` is a hash, see `owner_hash`. Triggers refuse changes and removals."""
+
+    __tablename__ = "audit_log"
+    __table_args__ = (Index(None, "owner", "id"), {"sqlite_autoincrement": True})
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    owner: Mapped[str]
+    kind: Mapped[str]
+    detail: Mapped[dict[str, Any]]
 
 
 # Tables of the lab. They hold copied text, not references to documents.

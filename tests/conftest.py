@@ -32,9 +32,24 @@ TESTS = Path(__file__).parent
 WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
 # What runs the application, real engines or child processes: folders and files.
 INTEGRATION = (
-    *("e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
+    *("api", "e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
     *("rag/models/local", "rag/models/packaged", "rag/test_any_store.py", "rag/test_cli.py"),
     *("rag/index/test_chroma_probe.py", "rag/retrieval/test_weights_stored.py", "rag/raptor/test_tree.py"),
+    *(
+        "benchmarks",
+        "test_examples.py",
+        "storage/test_damage.py",
+        "storage/test_faults.py",
+        "storage/test_fence.py",
+    ),
+    *("rag/citations/test_judges.py", "rag/retrieval/rerank/test_cross_encoder.py"),
+    *("rag/index/test_staged_vectors.py", "rag/test_embedding_faults.py", "rag/test_llm_requests.py"),
+    *(
+        "rag/test_model_faults.py",
+        "rag/test_same_passages.py",
+        "rag/test_services.py",
+        "rag/test_telemetry.py",
+    ),
 )
 REAL_MODELS = {"embedder", "own_model"}  # fixtures
 # What parsers read; that the sandbox reads it too is tested for every kind by test_detect.py.

@@ -7,16 +7,18 @@ import streamlit as st
 from storage.errors import FootnoteError
 from ui import pages
 from ui.auth import sign_in
+from ui.auth.activity_page import show as show_activity
+from ui.auth.identity import LocalUser
 from ui.auth.people_page import show as show_people
 from ui.chat import sidebar
 from ui.chat.page import show as show_chat
 from ui.check.page import show as show_check
 from ui.components.messages import show_error, show_flash
-from ui.documents.page import show as show_documents
+from ui.components.undo import show_undo
 from ui.lab.page import show as show_lab
+from ui.library.page import show as show_library
 from ui.server.services import services, workspace
 from ui.settings.page import show as show_settings
-from ui.sources.page import show as show_sources
 from ui.trees.page import show as show_trees
 
 LOGO = str(Path(__file__).with_name("logo.svg"))
@@ -26,11 +28,11 @@ ICON = str(Path(__file__).with_name("favicon.svg"))
 pages.register(
     CHAT=show_chat,
     CHECK=show_check,
-    DOCUMENTS=show_documents,
-    SOURCES=show_sources,
+    LIBRARY=show_library,
     TREES=show_trees,
     LAB=show_lab,
     SETTINGS=show_settings,
+    ACTIVITY=show_activity,
     PEOPLE=show_people,
 )
 
@@ -40,13 +42,15 @@ def _show() -> None:
     pages.mount()
     visitor = sign_in.let_in(server)
     show_flash()
-    page = st.navigation(pages.for_visitor(people=server.knows_people()))
+    signs_in = not isinstance(server.auth_mode, LocalUser)
+    page = st.navigation(pages.for_visitor(people=server.knows_people(), signs_in=signs_in))
     pages.name_tab(page.title)
     # The chat page draws the list itself, with a chat that has just begun.
     if page.url_path != pages.CHAT.url_path:
         sidebar.leave()
         sidebar.show_list(workspace(), None)
     sign_in.show_visitor(visitor, server)
+    show_undo(workspace().deletions)
     page.run()
 
 

@@ -11,13 +11,14 @@ _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
     "CHECK": ":material/fact_check:",
-    "DOCUMENTS": ":material/library_books:",
-    "SOURCES": ":material/sync:",
-    "TREES": ":material/account_tree:",
-    "LAB": ":material/science:",
+    "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
+    "ACTIVITY": ":material/history:",
     "PEOPLE": ":material/group:",
+    "LAB": ":material/science:",
+    "TREES": ":material/account_tree:",
 }
+_ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
 _TITLES = {"CHECK": "Check a text"}
 
 
@@ -25,12 +26,23 @@ def __getattr__(name: str) -> st.Page:
     """Return a new page: Streamlit makes complete ones in a script run only, and keeps state in them."""
     if name not in _ICONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _page(name)
+
+
+def _page(name: str, *, listed: bool = True) -> st.Page:
     title, path = _TITLES.get(name, name.title()), name.lower()
 
     def show() -> None:
         _bodies[name]()
 
-    return st.Page(show, title=title, icon=_ICONS[name], url_path=path, default=name == "CHAT")
+    return st.Page(
+        show,
+        title=title,
+        icon=_ICONS[name],
+        url_path=path,
+        default=name == "CHAT",
+        visibility="visible" if listed and name not in _ADVANCED else "hidden",
+    )
 
 
 def register(**bodies: Callable[[], None]) -> None:
@@ -38,15 +50,24 @@ def register(**bodies: Callable[[], None]) -> None:
     _bodies.update(bodies)
 
 
-def for_visitor(*, people: bool) -> list[st.Page]:
-    """Return the pages of one run, with the People page or without it."""
-    return [__getattr__(name) for name in _ICONS if people or name != "PEOPLE"]
+def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
+    """Return the pages of one run, with the People page or without it.
+
+    Where nobody signs in the Activity page is not listed: Settings leads there.
+    """
+    shown = [name for name in _ICONS if people or name != "PEOPLE"]
+    return [_page(name, listed=signs_in or name != "ACTIVITY") for name in shown]
 
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-# On a narrow screen the drawer lies over the page, so choosing a chat closes it.
+# On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
+# focus, what can be undone is read aloud, and so is the end of reading.
+_HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
+const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
+const READING = '.st-key-ingest [role="progressbar"]';
+const READ = 'All documents are ready.';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
@@ -58,13 +79,33 @@ function closeDrawer(event) {
   }
 }
 
-export default function () {
+let reading = false;
+
+function look(told) {
+  for (const table of document.querySelectorAll(SCROLLS)) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+  }
+  document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
+  const now = document.querySelector(READING) !== null;
+  if (reading && !now) told.textContent = READ;
+  else if (now && told.textContent) told.textContent = '';
+  reading = now;
+}
+
+export default function ({ parentElement }) {
+  const told = parentElement.querySelector('.footnote-told');
+  const watch = new MutationObserver(() => look(told));
+  watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
-  return () => document.removeEventListener('click', closeDrawer);
+  look(told);
+  return () => {
+    watch.disconnect();
+    document.removeEventListener('click', closeDrawer);
+  };
 }
 """
 _CSS = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-_shell = st.components.v2.component("footnote_shell", js=_JS, css=_CSS, isolate_styles=False)
+_shell = st.components.v2.component("footnote_shell", html=_HTML, js=_JS, css=_CSS, isolate_styles=False)
 
 
 def mount() -> None:

@@ -6,7 +6,7 @@ only; then `Done` with the whole text and the evidence of every sentence.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.embeddings import Embeddings
@@ -32,7 +32,7 @@ from rag.errors import Cancelled
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
-from rag.retrieval.sentences import extract
+from rag.retrieval.sentences import Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
@@ -131,6 +131,8 @@ def answer(
     outside: bool = False,
     turns: Sequence[PastTurn] = (),
     conversation_tokens: int = 0,
+    k: int | None = None,
+    instructions: str = "",
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -140,14 +142,20 @@ def answer(
     continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
     passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
-    within `conversation_tokens` and a quarter of its context.
+    within `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
+    `instructions` reach the model, and nothing that checks what it wrote.
     """
     if llm is None or not passages:
-        yield from _extracted(question, passages, embedder, rarity, said, cancelled)
+        yield from _extracted(question, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         before += summaries_text(passages, llm.settings.context_tokens // 8)
-        prompt = _prompt(question, passages, llm, before, outside=outside, kept=bool(whole_sentences(so_far)))
+        ask = partial(answer_messages, outside=outside, conversation=before, instructions=instructions)
+        if llm.settings.brief:
+            ask = partial(small_model_messages, instructions=instructions)
+            before = ""
+        around = count_tokens(before + instructions)
+        prompt = _prompt(question, passages, llm, ask, around, kept=bool(whole_sentences(so_far)))
         yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
@@ -170,7 +178,7 @@ def rework(
     given = turns[-1].passages
     if llm is None:
         yield Sources(given)
-        yield from _written(quotes_again(request, turns[-1], kind), cancelled)
+        yield from written(quotes_again(request, turns[-1], kind), cancelled)
         return
     room = (
         SMALL_MODEL_REWORK_TOKENS if llm.settings.brief else llm.settings.context_tokens - longest_answer(llm)
@@ -185,25 +193,43 @@ def _extracted(
     embedder: Embeddings | None,
     rarity: Rarity | None,
     said: str,
+    k: int | None,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
-    yield Sources(tuple(passages))
-    picks = extract(question, passages, embedder=embedder, said=said)
+    """Yield the events of quotes from the passages; the quoted ones come first, then the others up to `k`."""
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
-    doubtful = bool(picks) and not decide(question, passages, rarity, middle=middle).answered
-    yield from _written(write(question, passages, picks, doubtful=doubtful), cancelled)
+    decision = decide(question, passages, rarity, middle=middle)
+    picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said)
+    shown, picks = _cited_first(passages, picks, k)
+    yield Sources(shown)
+    yield from written(write(question, shown, picks, doubtful=not decision.answered), cancelled)
 
 
-def _written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
-    written: list[AnswerPart] = []
+def _cited_first(
+    passages: Sequence[Passage], picks: Sequence[Pick], k: int | None
+) -> tuple[tuple[Passage, ...], list[Pick]]:
+    """Return the passages that are picked from, then the others up to `k`; and the picks in their numbers."""
+    order = list(dict.fromkeys(pick.number for pick in picks))
+    rest = [number for number in range(1, len(passages) + 1) if number not in order]
+    numbers = [*order, *rest[: max(0, (len(passages) if k is None else k) - len(order))]]
+    at = {number: place for place, number in enumerate(numbers, 1)}
+    return (
+        tuple(passages[number - 1] for number in numbers),
+        [replace(pick, number=at[pick.number]) for pick in picks],
+    )
+
+
+def written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
+    """Yield the parts of an answer without a model as tokens, then the whole; raises Cancelled."""
+    told: list[AnswerPart] = []
     for piece in parts:
         if cancelled():
             raise Cancelled("You stopped the answer.")
-        written.append(piece)
+        told.append(piece)
         yield Token(piece.text)
-    citations = tuple(piece.citation for piece in written if piece.citation)
-    yield Done("".join(piece.text for piece in written), citations, None)
+    citations = tuple(piece.citation for piece in told if piece.citation)
+    yield Done("".join(piece.text for piece in told), citations, None)
 
 
 @dataclass(frozen=True)
@@ -222,16 +248,22 @@ def longest_answer(llm: LanguageModel) -> int:
 
 
 def _prompt(
-    question: str, passages: Sequence[Passage], llm: LanguageModel, before: str, *, outside: bool, kept: bool
+    question: str,
+    passages: Sequence[Passage],
+    llm: LanguageModel,
+    ask: Callable[[str, Sequence[Passage]], list[dict[str, str]]],
+    around: int,
+    *,
+    kept: bool,
 ) -> Prompt:
-    """Return the prompt for an answer; one that is continued is `kept` to all of its passages."""
-    small = llm.settings.brief
-    room = llm.settings.context_tokens - longest_answer(llm) - (0 if small else count_tokens(before))
-    fit = fitting_excerpts if small else fitting
+    """Return the prompt for an answer that `ask` makes, with `around` tokens beside the passages.
+
+    One that is continued is `kept` to all of its passages.
+    """
+    room = llm.settings.context_tokens - longest_answer(llm) - around
+    fit = fitting_excerpts if llm.settings.brief else fitting
     given = tuple(passages) if kept else fit(question, passages, room)
-    ask = partial(answer_messages, outside=outside, conversation=before)
-    messages = small_model_messages(question, given) if small else ask(question, given)
-    return Prompt(given, messages, len(passages) - len(given))
+    return Prompt(given, ask(question, given), len(passages) - len(given))
 
 
 def _generated(

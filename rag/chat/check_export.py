@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from rag.chat.check_text import CheckedStatement, CheckedText, CheckStatus, SourceWords
+from rag.chat.check_text import CheckedStatement, CheckedText, CheckStatus, SourceWords, blocks
 from rag.chat.export import PAGE, STYLE, escaped, harmless
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.docx_comments import Annotation, comment_on, new_document
+from rag.passage import Passage
 from rag.text.document import OPEN_XML
 from rag.text.language import language
 from rag.text.normalize import clean
@@ -179,12 +180,45 @@ def as_json(checked: CheckedText) -> dict[str, Any]:
 def _json_source(source: SourceWords) -> dict[str, Any]:
     return {
         "document": source.passage.document,
+        "document_id": source.passage.document_id,
         "page": source.passage.page,
         "heading": source.passage.heading,
         "start": source.start,
         "end": source.end,
         "quote": source.quote,
     }
+
+
+def from_json(fields: Mapping[str, Any]) -> CheckedText:
+    """Return the check of JSON's types that `as_json` made; raises KeyError or TypeError for any others."""
+    statements = tuple(
+        CheckedStatement(
+            number,
+            one["statement"],
+            one["start"],
+            one["end"],
+            one["status"],
+            one["note"],
+            tuple(map(_source_of, one["sources"])),
+        )
+        for number, one in enumerate(fields["statements"], start=1)
+    )
+    name, text = fields["name"], fields["text"]
+    return CheckedText(
+        name,
+        text,
+        tuple(blocks(text)),
+        statements,
+        fields["searched_in"] or "",
+        tuple(fields["notes"]),
+        CHECK_MEDIA_TYPES["docx"] if name.lower().endswith(".docx") else "",
+    )
+
+
+def _source_of(fields: Mapping[str, Any]) -> SourceWords:
+    start, end, quote = fields["start"], fields["end"], fields["quote"]
+    passage = Passage("", "", fields["document"], "", fields["page"], fields["heading"], start, end, quote)
+    return SourceWords(passage, start, end)
 
 
 # DOCX

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, whole_sentences
+from rag.chat.coverage import Coverage
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
@@ -23,6 +24,7 @@ from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
 from rag.retrieval.rerank.registry import Reordered
+from rag.text.language import language
 from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
@@ -41,6 +43,7 @@ CONTINUED = "It had ended early, and was gone on with after its last whole sente
 REWORKED = "Worked on the last answer and its passages; nothing was searched."
 REWORKED_SEVERAL = "Worked on the last {} answers and their passages; nothing was searched."
 SEARCHED_IN, NARROWED_TO = "searched_in", "narrowed_to"  # their keys among the stored settings
+COVERAGE = "coverage"  # the same
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -222,6 +225,7 @@ class _Draft:
                     left_out=self.left_out,
                     searched_in=self.notes.get(SEARCHED_IN),
                     narrowed_to=self.notes.get(NARROWED_TO),
+                    coverage=self.notes.get(COVERAGE),
                 )
                 self.understood, self.saved_at = None, time.monotonic()
             case Token(text):
@@ -238,6 +242,8 @@ class _Draft:
                 self.notes["rephrasing"] = note
             case Reworked() | SearchedIn() | NarrowedTo():
                 self.notes |= _note_of(event)
+            case Coverage():
+                self.notes[COVERAGE] = event.said(language(self.turn.question.content))
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case Degraded(what, reason):
@@ -306,6 +312,28 @@ def _note_of(event: Reworked | SearchedIn | NarrowedTo) -> dict[str, str]:
             return {SEARCHED_IN: said}
         case NarrowedTo(said):
             return {NARROWED_TO: said}
+
+
+def newest(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return what is read of a history of roles and texts: its first question and the newest messages."""
+    kept = list(history[-HISTORY_MESSAGES:])
+    first = next((message for message in history if message[0] == "user"), None)
+    return kept if len(history) <= HISTORY_MESSAGES or first is None else [first, *kept]
+
+
+def turns_of(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    r"""Return the questions of a history of roles and texts, each with what was answered to it.
+
+    >>> turns_of([("user", "a?"), ("user", "b?"), ("assistant", "B."), ("assistant", "More.")])
+    [('a?', ''), ('b?', 'B.\n\nMore.')]
+    """
+    turns: list[tuple[str, list[str]]] = []
+    for role, content in history:
+        if role == "user":
+            turns.append((content, []))
+        elif turns:
+            turns[-1][1].append(content)
+    return [(question, "\n\n".join(answers)) for question, answers in turns]
 
 
 def title_of(question: str) -> str:

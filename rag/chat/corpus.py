@@ -1,6 +1,6 @@
 """Corpus: the documents behind a RAG pipeline's retriever."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,9 +42,25 @@ class Corpus:
         """Return the documents that a question names, where it names some of them."""
         return None
 
+    def subject(self, question: str, document_ids: Collection[str] | None) -> str:  # noqa: ARG002
+        """Return a question without the words that only name the documents searched; None: all in scope."""
+        return question
+
     def profile(self, document_id: str) -> DocumentProfile | None:  # noqa: ARG002
         """Return what a document says of itself: parties, aliases, terms, period, unit; None if unknown."""
         return None
+
+    def documents_in_scope(self) -> Sequence[DocumentProfile]:
+        """Return the documents that are searched, with what they say of themselves; none if unknown."""
+        return ()
+
+    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:  # noqa: ARG002
+        """Yield all passages of the documents in scope, or of some of them, in order; none if unknown."""
+        yield from ()
+
+    def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG002
+        """Return the name and the instructions of each collection of these documents that has some."""
+        return ()
 
     def still_valid(self, passages: Sequence[Passage]) -> Sequence[Passage]:
         """Keep earlier passages that are unchanged and in scope."""

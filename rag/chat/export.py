@@ -66,6 +66,7 @@ class ExportedTurn:
     model: str
     backed: str
     searched_in: str
+    coverage: str
     quotes: tuple[Quote, ...]
 
 
@@ -117,6 +118,7 @@ def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
         model=answer.model or "",
         backed=counted.sentence if counted else "",
         searched_in=" · ".join(filter(None, (answer.searched_in, answer.narrowed_to))),
+        coverage=answer.coverage or "",
         quotes=quotes,
     )
 
@@ -209,9 +211,10 @@ def _judged(answer: Message, citation: CitationRecord) -> bool | None:
 
 def _notes(turn: ExportedTurn, escaping: Callable[[str], str]) -> tuple[str, str, str, str]:
     """Return how a question was understood, where it was searched, and its answer's state and model."""
+    searched = f"Searched in: {escaping(turn.searched_in)}" if turn.searched_in else ""
     return (
         f"Understood as: {escaping(turn.understood)}" if turn.understood else "",
-        f"Searched in: {escaping(turn.searched_in)}" if turn.searched_in else "",
+        " · ".join(filter(None, (searched, escaping(turn.coverage)))),
         "" if turn.state == "complete" else f"This answer is {turn.state}.",
         f"Written by {escaping(turn.model)}." if turn.model else "",
     )
@@ -408,6 +411,7 @@ def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
         "asked": turn.asked.isoformat(),
         "understood": turn.understood or turn.question,
         "searched_in": turn.searched_in or None,
+        "coverage": turn.coverage or None,
         "answer": turn.answer,
         "state": turn.state,
         "model": turn.model or None,

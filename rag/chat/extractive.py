@@ -1,5 +1,6 @@
 """Extractive answers: sentences of the documents, and a doubt before them where they may not answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
@@ -8,7 +9,9 @@ from rag.chat.corpus import Rarity
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.passage import Passage
+from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import Pick, sentence_words, substance
+from rag.retrieval.spelling import corrected
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.tables import TableRow, markdown_table, read_tables, rows
@@ -24,13 +27,8 @@ DOUBTFUL = {
     "ko": "문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:",
     "ja": "ドキュメントに明確な答えは見つかりませんでした。最も近い記述:",
 }
-FURTHER = {"en": "Also related:", "ko": "관련 내용:", "ja": "関連する記述:"}
-APART = 2.0
-"""Score behind the best from which a pick is introduced as less close.
-
-In the first 400 questions of XQuAD, KorQuAD and JaQuAD the best pick holds the answer in .91, .94 and .81,
-one less than this behind it in .23, .34 and .33, and one further behind in .07, .17 and .20.
-"""
+CARDS = 5
+"""Most quotes after the best one."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,10 @@ class AnswerPart:
 def write(
     question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
 ) -> Iterator[AnswerPart]:
-    """Yield the parts of an extractive answer, best picks first; without picks, that nothing was found.
+    """Yield the parts of an extractive answer: the best sentence in bold, then the other picks.
 
-    Joined they are the text that each citation's `answer_start` and `answer_end` count in.
+    A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
+    found. Joined they are the text that each citation's `answer_start` and `answer_end` count in.
     """
     length = 0
     for words, pick in _paragraphs(question, passages, picks, doubtful=doubtful):
@@ -61,12 +60,20 @@ def _paragraphs(
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
         yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
-    introduced = False  # a doubtful answer has its introduction before all picks
-    for pick in picks:
-        if pick.score < picks[0].score - APART and not (doubtful or introduced):
-            introduced = True
-            yield _translated(FURTHER, question), None
-        yield _marked(quoted(passages[pick.number - 1], pick.start, pick.end), pick.number), pick
+    for place, pick in enumerate(picks):
+        passage = passages[pick.number - 1]
+        told = _lead(passage, pick) if place == 0 and not doubtful else quoted(passage, pick.start, pick.end)
+        yield _marked(told, pick.number), pick
+
+
+def _lead(passage: Passage, pick: Pick) -> str:
+    """Return the words of the best pick, its best sentence in bold; rows of a table are as they are."""
+    told = quoted(passage, pick.start, pick.end)
+    first, last = max(pick.start, pick.best_start), min(pick.end, pick.best_end)
+    best = inert(passage.text[first:last]).strip()
+    if "\n" in best or "*" in best or not best or told.count(best) != 1:
+        return told
+    return told.replace(best, f"**{best}**")
 
 
 def quoted_part(passage: Passage, number: int, start: int, end: int, after: int) -> AnswerPart:
@@ -122,12 +129,29 @@ COMMON = 4.0
 SEARCH_BY_MEANING = "similarity"
 
 
+FAR, FAR_UNNAMED = 0.35, 0.75
+"""Shares of the least score below which nothing is quoted; the higher where a name asked for is nowhere."""
+_NAMED = re.compile(r"(?<=[^\n.!?])\b[A-Z][\w'-]*")
+_REQUEST = frozenset(
+    tokens(
+        "tell show explain describe give find list summarize summary paper document report file article text "
+        "page passage please know want info information detail thing about question answer mean",
+        "en",
+    )
+)
+"""Words of a request that no answer repeats."""
+
+
 @dataclass(frozen=True)
 class Decision:
-    """Answerability of a question from passages; a higher score is likelier."""
+    """Answerability of a question from passages; a higher score is likelier.
+
+    Passages that are `far` are not worth showing.
+    """
 
     answered: bool
     score: float
+    far: bool = False
 
 
 def decide(
@@ -142,25 +166,40 @@ def decide(
     >>> from rag.passage import Passage
     >>> text = "The hall opened in 1932. It has a tower."
     >>> decide("When did the hall open?", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
-    Decision(answered=True, score=1.0)
+    Decision(answered=True, score=1.0, far=False)
     """
     own = [passage for passage in passages if language(passage.text) == language(question)]
     if passages and (not own or _nearest(passages) not in own):
         return Decision(True, 1.0)
     passages = own
-    told = [words for passage in passages for words in sentence_words(passage)]
+    told = [
+        words | title
+        for passage in passages
+        for title in [_title(passage)]
+        for words in sentence_words(passage)
+    ]
+    question = without_periods(corrected(question, told))
     weights = _weights(question, rarity or _rarity_among(told))
-    total = sum(weights.values()) or 1.0
+    if not weights:
+        return Decision(bool(passages), 1.0)
+    total = sum(weights.values())
     best = max((sum(weights[word] for word in weights.keys() & words) for words in told), default=0.0)
     score = round(best / total + _nearness(passages, middle), 4)
-    return Decision(score >= LEAST_UNSPACED.get(language(question), LEAST), score)
+    least = LEAST_UNSPACED.get(language(question), LEAST)
+    known = frozenset[str]().union(*told)
+    unnamed = any(known.isdisjoint(tokens(name)) for name in _NAMED.findall(question) if tokens(name))
+    return Decision(score >= least, score, score < (FAR_UNNAMED if unnamed else FAR) * least)
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
     return {
         word: (COMMON + rarity(word)) * (LIGHT_WEIGHT if word in LIGHT else 1.0) * substance(word)
-        for word in frozenset(tokens(question))
+        for word in frozenset(tokens(question)) - _REQUEST
     }
+
+
+def _title(passage: Passage) -> frozenset[str]:
+    return frozenset(tokens(f"{passage.document} {passage.heading} {passage.about}"))
 
 
 def _rarity_among(told: Sequence[frozenset[str]]) -> Rarity:

@@ -10,7 +10,7 @@ that is shown and stored already.
 """
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -18,13 +18,17 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework
+from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
+from rag.chat.coverage import Coverage
 from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
 from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
-from rag.chat.scope import EVERYTHING, NarrowedTo, Scope, SearchedIn
+from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
+from rag.chat.whole_answer import answer_whole
+from rag.chat.whole_question import read_whole_question
 from rag.citations.checker import Judge
 from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
@@ -36,6 +40,7 @@ from rag.passage import Found, Passage
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
+from rag.retrieval.table_rows import DEPTH, promote_rows
 
 E = TypeVar("E")
 Searching = Runnable[str, list[Document]]
@@ -67,8 +72,8 @@ class Stopwatch:
 class Request:
     """Question in progress, with the passages `carried` from the last answer and model requests `sent`.
 
-    A `widened` one is searched in the whole scope, whatever documents it names. `turns` are those before it,
-    with their passages.
+    A `widened` one is searched in the whole scope, whatever documents it names; a `literal` one is searched
+    word for word. `turns` are those before it, with their passages.
     """
 
     question: str
@@ -79,6 +84,7 @@ class Request:
     cancelled: Cancel = never
     watch: Stopwatch = field(default_factory=Stopwatch)
     sent: list[Sent] = field(default_factory=list)
+    literal: bool = False
 
     @property
     def last_answer(self) -> str:
@@ -154,7 +160,7 @@ class Reworked:
     answers: int
 
 
-Aside = Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
+Aside = Coverage | Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -212,7 +218,7 @@ class RagPipeline:
         """
         turn = Request(question, tuple(history), tuple(turns), tuple(carried), widened, cancelled)
         if searched is not None:
-            turn = replace(turn, question=searched, history=(), turns=(), carried=())
+            turn = replace(turn, question=searched, history=(), turns=(), carried=(), literal=True)
             yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
         else:
             yield from turn.timed(self._answer(turn))
@@ -245,7 +251,7 @@ class RagPipeline:
 
         A `widened` one is not narrowed to the documents that the text names.
         """
-        turn = Request(text, widened=widened, cancelled=cancelled)
+        turn = Request(text, widened=widened, literal=True, cancelled=cancelled)
         found = yield from self._retrieve(make_standalone(text, ()), turn)
         return [Passage.from_document(document) for document in found]
 
@@ -305,6 +311,8 @@ class RagPipeline:
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
+        if self.llm is None and (yield from self._whole(understood.text, turn)):
+            return
         found = yield from self._retrieve(understood, turn)
         passages = [Passage.from_document(document) for document in found]
         if turn.carried and turn.goes_on:
@@ -313,7 +321,36 @@ class RagPipeline:
             yield from _reply_events(reason)
             return
         asked = understood.text if self.answer_rephrased else turn.question
+        if self.llm is None and not turn.literal:
+            asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
+
+    def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, bool]:
+        """Yield the events of an answer about whole documents, if the question asks for one; return if so."""
+        documents = self.corpus.documents_in_scope()
+        whole = read_whole_question(asked, documents) if documents and not turn.goes_on else None
+        if whole is None:
+            return False
+        passages, ids = [], None if turn.widened else whole.document_ids
+        for passage in self.corpus.all_passages(ids):
+            if turn.cancelled():
+                raise Cancelled("The answer was stopped.")
+            passages.append(passage)
+        found = answer_whole(
+            asked, whole, passages, {one.id: one for one in documents if _is_among(one.id, ids)}
+        )
+        if found is None:
+            return False
+        yield from self.scope.told()
+        if ids is not None and len(ids) < len(documents):
+            yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
+        if whole.kind != "author":
+            read = len({passage.document_id for passage in passages})
+            yield Coverage(len(passages), len(passages), read)
+        turn.watch.lap("retrieve")
+        yield Sources(found.passages)
+        yield from written(found.parts, turn.cancelled)
+        return True
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
         """Yield the events of earlier answers reworked from their stored passages."""
@@ -338,11 +375,12 @@ class RagPipeline:
         found: Sequence[Document] = []
         named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
         if named is not None and self.within is not None:
-            found = self._search(self.within(named.document_ids), standalone)
+            asked = self._without_names(standalone, turn, named.document_ids)
+            found = self._search(self.within(named.document_ids), asked)
         if named is not None and found:
             yield NarrowedTo(named.said)
         elif not self.scope.empty:
-            found = self._search(self.retriever, standalone)
+            found = self._search(self.retriever, self._without_names(standalone, turn, None))
         turn.watch.lap("retrieve")
         if self.reranker is not None and found:
             found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
@@ -350,10 +388,23 @@ class RagPipeline:
         yield from self.omissions.take()
         return found
 
+    def _without_names(
+        self, standalone: StandaloneQuestion, turn: Request, document_ids: Collection[str] | None
+    ) -> StandaloneQuestion:
+        """Return a question to search without the words that only name the documents searched."""
+        if turn.literal:
+            return standalone
+        variants = [
+            replace(each, text=self.corpus.subject(each.text, document_ids)) for each in standalone.variants
+        ]
+        text = self.corpus.subject(standalone.text, document_ids)
+        return replace(standalone, text=text, variants=tuple(variants))
+
     def _search(self, retriever: Searching, standalone: StandaloneQuestion) -> Sequence[Document]:
         if self.k is None:
             return retriever.invoke(standalone.text)
-        return search_variants(retriever, standalone.variants, self.fetch_k or self.k)
+        found = search_variants(retriever, standalone.variants, DEPTH)
+        return promote_rows(standalone.text, found, self.fetch_k or self.k)
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
@@ -370,8 +421,18 @@ class RagPipeline:
             outside=self.lost_in_the_middle_order,
             turns=turn.turns,
             conversation_tokens=self.conversation_tokens,
+            k=self.k,
+            instructions=self._instructions(passages),
             cancelled=turn.cancelled,
         )
+
+    def _instructions(self, passages: Sequence[Passage]) -> str:
+        """Return the instructions of the passages' collections for the model; a small one reads few."""
+        if self.llm is None or not passages:
+            return ""
+        given = self.corpus.instructions(frozenset(passage.document_id for passage in passages))
+        most = SMALL_MODEL_INSTRUCTION_TOKENS if self.llm.settings.brief else INSTRUCTION_TOKENS
+        return instructions_text(given, most)
 
     def _introduced(self, passage: Passage) -> Passage:
         """Return a passage with a line on its document."""
@@ -380,6 +441,17 @@ class RagPipeline:
 
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
+
+
+def _is_among(id_: str, ids: frozenset[str] | None) -> bool:
+    return ids is None or id_ in ids
+
+
+def _names_of(names: Iterable[str]) -> str:
+    """Return the names of documents; beyond a few they are counted."""
+    listed = list(names)
+    more = len(listed) - MAX_NAMED
+    return ", ".join(listed[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _with_reply(sent: Sent, reply: str) -> Sent:

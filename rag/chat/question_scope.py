@@ -13,6 +13,7 @@ from datetime import date
 from rag.ingest.document_profile import DocumentProfile
 from rag.text.dates import Period, find_periods, spoken_period
 from rag.text.language import STOP_WORDS
+from rag.text.tokenize import tokens
 
 MOST_NAMED = 4  # reasons of a kind that are given by name
 
@@ -46,6 +47,14 @@ _WRITTEN_BY = (
 )
 
 
+_NAMED = "\ue000"  # stands for words that name documents
+_NAMING = re.compile(
+    r"(?:\b(?:as\s(?:\w+\s)?)?(?:in|from|of|for|by|at|on|per)\s+)?(?:\b(?:the|its|their|this)\s+)?"
+    rf"{_NAMED}+(?:['’]s?(?!\w))?(?:[\s,]*{_NAMED}+)*(?:\s+(?:quarterly\s+|annual\s+)?(?:reports?|filings?)\b)?,?",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class QuestionScope:
     """Documents that a question is about, and why: "Apple Inc. · Q3 2023"; `left_out` counts the others."""
@@ -74,6 +83,46 @@ def read_scope(question: str, documents: Sequence[DocumentProfile]) -> QuestionS
         return None
     ids = frozenset(document.id for document in left)
     return QuestionScope(ids, " · ".join(reasons), len(documents) - len(ids))
+
+
+def subject(question: str, documents: Sequence[DocumentProfile]) -> str:
+    """Return a question without the words that name all of these documents, which are searched.
+
+    In one filing of Apple's, "Apple", "Q3 2023" and "the latest 10-Q" say nothing about where the answer is.
+
+    >>> from storage.records import DocumentFact
+    >>> facts = DocumentFact("name", "Apple Inc.", 0, 10, "Apple"), DocumentFact("period", "2023-Q3", 11, 18)
+    >>> one = DocumentProfile("1", "a.pdf", facts)
+    >>> subject("What was Apple's gross margin in Q3 2023, as stated in the latest 10-Q report?", [one])
+    'What was gross margin?'
+    """
+    naming = {at for start, end in _naming(question, documents) for at in range(start, end)}
+    marked = "".join(_NAMED if at in naming else letter for at, letter in enumerate(question))
+    left = re.sub(r"\s+(?=[?.,])", "", " ".join(_NAMING.sub(" ", marked).split()))
+    return left if tokens(left) else question
+
+
+def _naming(question: str, documents: Sequence[DocumentProfile]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a question that name each of some documents: parties, forms, periods, the latest.
+
+    Days stay: they stand above the columns of tables.
+    """
+    if not documents:
+        return
+    for word in set.intersection(*(_called(one) for one in documents)):
+        pattern = rf"(?<![\w-]){re.escape(word)}(?![^\W가-힣ぁ-ヿ一-鿿])"
+        yield from (found.span() for found in re.finditer(pattern, question, re.IGNORECASE))
+    for period in find_periods(question):
+        if period.grain != "day" and len(_of_period(period, documents)) == len(documents):
+            yield period.start, period.end
+    if all(one.has_period for one in documents) and not _SEVERAL.search(question):
+        yield from (found.span() for found in _LATEST_REPORT.finditer(question))
+
+
+def _called(document: DocumentProfile) -> set[str]:
+    """Return what a document is called by: its form and its party, where it has only one."""
+    parties = set(document.names.values())
+    return {*document.values("form"), *(parties | set(document.names) if len(parties) == 1 else ())}
 
 
 Narrowing = tuple[list[DocumentProfile], str]

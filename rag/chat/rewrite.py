@@ -261,7 +261,8 @@ def search_variants(
     Each variant's scores are divided by its best and weighted; documents without a score count by rank.
     """
     if len(variants) == 1:
-        return retriever.invoke(variants[0].text)[:k]
+        text = variants[0].text
+        return retriever.invoke(text) if k is None else retriever.invoke(text, k=k)[:k]
     scores: dict[str, dict[str, float]] = {}
     found: dict[str, Document] = {}
     for variant in variants:

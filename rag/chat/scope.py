@@ -1,14 +1,15 @@
-"""Search scope of a question: all documents, or the chosen collections and documents; and the corpus view."""
+"""Search scope of a question: all documents, or chosen collections, tags and documents; the corpus view."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
 
 from rag.chat.corpus import Corpus, CorpusStatus
-from rag.chat.question_scope import QuestionScope, read_scope
+from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
+from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
 from storage.choices import Choices, Chosen
@@ -68,6 +69,7 @@ class LibraryView(Corpus):
     trees: Trees = field(kw_only=True)
     scope: Scope = field(kw_only=True)
     profiles: Callable[[], Mapping[str, DocumentProfile]] = field(kw_only=True, default=dict)
+    collections: Collections | None = field(kw_only=True, default=None)
 
     def status(self) -> CorpusStatus:
         """Return the status of the documents in scope."""
@@ -82,11 +84,31 @@ class LibraryView(Corpus):
 
     def named_by(self, question: str) -> QuestionScope | None:
         """Return the documents in scope that a question names; None where it names none or all of them."""
-        return read_scope(question, [one for one in self.profiles().values() if self.scope.has(one.id)])
+        return read_scope(question, self.documents_in_scope())
+
+    def subject(self, question: str, document_ids: Collection[str] | None) -> str:
+        """Return a question without the words that only name the documents searched; None: all in scope."""
+        of = self.scope.has if document_ids is None else document_ids.__contains__
+        return subject(question, [one for one in self.profiles().values() if of(one.id)])
 
     def profile(self, document_id: str) -> DocumentProfile | None:
         """Return the profile of a document."""
         return self.profiles().get(document_id)
+
+    def documents_in_scope(self) -> list[DocumentProfile]:
+        """Return the documents in scope, with what they say of themselves."""
+        return [one for one in self.profiles().values() if self.scope.has(one.id)]
+
+    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:
+        """Yield all passages of the documents in scope, or of some of them, in order."""
+        for record in self.documents.list():
+            if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
+                for batch in self.documents.chunk_batches(record.id):
+                    yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
+
+    def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:
+        """Return the name and the instructions of each collection of these documents that has some."""
+        return self.collections.instructions_for(document_ids) if self.collections is not None else ()
 
     def unsearched(self) -> list[Unsearched]:
         """Return the files that are not searched, and those that only word search finds."""
@@ -205,5 +227,5 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
 
 def _name(one: Chosen) -> str:
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"
-    notes = ["collection"] * (one.kind == "collection") + ["deleted"] * (not one.there)
+    notes = [one.kind] * (one.kind != "document") + ["deleted"] * (not one.there)
     return f"{name} ({', '.join(notes)})" if notes else name

@@ -95,6 +95,15 @@ class _Target:
     way: int = 0
     over_time: bool = False
 
+    def is_of(self, number: Decimal, base: Decimal) -> bool:
+        """Return True where a number is this multiple of another."""
+        if not base:
+            return False
+        stated, value = self.quantity, abs(number / base)
+        if stated.bound == "~":
+            return abs(stated.value - value) <= stated.step / 2
+        return stated.fits(replace(stated, value=value, bound=""))
+
 
 def may_be_calculated(claim: str) -> bool:
     """Return True where a statement has a number and words of a calculation.
@@ -103,7 +112,7 @@ def may_be_calculated(claim: str) -> bool:
     [True, False]
     """
     numbers = undated(claim, periods(claim))
-    return _multiple(claim) is not None or any(_operation(claim, one) for one in numbers)
+    return multiple(claim) is not None or any(_operation(claim, one) for one in numbers)
 
 
 def derive(claim: str, text: str) -> Derivation | None:
@@ -130,7 +139,7 @@ def _target(claim: str, text: str) -> _Target | None:
     stated = undated(claim, periods(claim))
     open_ = [q for q in stated if not any(q.fits(other) for other in given)]
     if not open_:
-        return _multiple(claim)
+        return multiple(claim)
     # "The two sites" counts what is added
     written = [q for q in open_ if any(map(str.isdecimal, claim[q.start : q.end]))]
     if len(written or open_) != 1:
@@ -141,7 +150,7 @@ def _target(claim: str, text: str) -> _Target | None:
     return _Target(operation, quantity, way, bool(_way(claim))) if operation else None
 
 
-def _multiple(claim: str) -> _Target | None:
+def multiple(claim: str) -> _Target | None:
     """Return the multiple that a word states: "more than doubled", "about a third of"."""
     for pattern, value in _MULTIPLES:
         match = pattern.search(claim)

@@ -25,7 +25,6 @@ from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, undated
 from rag.text.facts import (
     NUMBER,
-    OPENERS,
     clauses,
     holds_name,
     in_order,
@@ -57,7 +56,8 @@ respectively approximately around nearly almost within across along toward among
 although therefore thus hence moreover furthermore since once again further another ensure contain
 contains contained consist consists describe described associate associated occur occurred receive
 received appear appeared remain remained continue continued return returned decide decided develop
-developed create created produce produced can could may might must shall should will would
+developed quite rather instead fact interesting
+create created produce produced can could may might must shall should will would
 """
 LIGHT = frozenset(tokens(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
@@ -130,9 +130,15 @@ class Sentence:
         return self.words - frozenset(tokens(" ".join(self.names)))
 
     @cached_property
-    def outline(self) -> list[str]:
-        """Numbers and content words, in order; each sentence is compared with many."""
-        return outline(self.said)
+    def nominals(self) -> list[str]:
+        """Numbers and nouns, in order, of a sentence in Korean or Japanese."""
+        return nominals(self.said)
+
+    @cached_property
+    def facts(self) -> int:
+        """Count of what it states that is compared by value: numbers, times and Latin names."""
+        named = {name for name in self.names if name[0] < "\u0250"}
+        return len(self.quantities) + len(self.periods) + len(named)
 
     @cached_property
     def undated(self) -> "Sentence":
@@ -190,37 +196,59 @@ def joined(parts: Sequence[Sentence]) -> frozenset[str]:
 
 
 _OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
-_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
+_PREDICATE = re.compile(
+    r"(?:[다요까죠해돼게]|기|하[고는며여]|되[고는며어]|한|된|던|는|며|면서|지만|하여|하기|로서|[았었겠]고|어서|아서|으며)\Z"
+)
+_NOUN_BEFORE = re.compile(
+    r"(?:[はがをにのとでへもやかだ、。・」』)(（）\s]|から|まで|より|など|である|[ァ-ヺーA-Za-z0-9「『〈《]|\Z)"
+)
 
 
-def outline(text: str) -> list[str]:
-    """Return the numbers and uninflected content words of a sentence, in order.
+def nominals(text: str) -> list[str]:
+    """Return the numbers and nouns of a Korean or Japanese sentence, in order.
 
-    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
-    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
+    >>> nominals("다리는 1932년에 개통됐다."), nominals("橋は1932年に移された。")
+    (['다리', '1932'], ['橋', '1932', '年'])
     """
     text = unicodedata.normalize("NFKC", text)
     said: list[str] = []
     done = 0
     for match in NUMBER.finditer(text):
-        said += [*_content(text[done : match.start()]), value_of(match)]
+        said += [*_nouns(text[done : match.start()]), value_of(match)]
         done = match.end()
-    return [*said, *_content(text[done:])]
+    return [*said, *_nouns(text[done:])]
 
 
-def _content(text: str) -> list[str]:
-    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
+def _nouns(text: str) -> Iterator[str]:
+    for match in _OUTLINED.finditer(text):
+        word = match[0]
+        if "가" <= word[0] <= "힣":
+            bare = without_particle(word)
+            if len(bare) > 1 and not _PREDICATE.search(bare):
+                yield bare
+        elif not ("\u3400" <= word[0] <= "\u9fff") or _NOUN_BEFORE.match(text, match.end()):
+            yield word if word[0] >= "\u0250" else word.casefold()
 
 
-def _outlined(word: str) -> list[str]:
-    if "가" <= word[0] <= "힣":
-        bare = without_particle(word)
-        if _KOREAN_PREDICATE.search(bare):
-            bare = bare[:2]
-        return [bare] if len(bare) > 1 else []
-    if word[0] >= "\u0250":
-        return [word]
-    return [] if word.casefold() in OPENERS else tokens(word)[:1]
+def has_other_noun(claim: Sentence, anchor: Sentence) -> bool:
+    """Return True where a noun or number stands in the place of another, in otherwise the same order.
+
+    >>> told = Sentence("다리는 한지민이 설계했다.", 0, 0)
+    >>> asked = ("다리는 박서준이 설계했다.", "한지민이 다리를 설계했다.")
+    >>> [has_other_noun(Sentence(said, 0, 0), told) for said in asked]
+    [True, False]
+    """
+    ours, theirs = claim.nominals, anchor.nominals
+    return any(
+        operation == "replace"
+        and any(not _within(word, theirs) for word in mine)
+        and any(not _within(word, ours) for word in other)
+        for operation, mine, other in steps(ours, theirs)
+    )
+
+
+def _within(word: str, given: Collection[str]) -> bool:
+    return any(word in other or (len(other) > 1 and other in word) for other in given)
 
 
 # Word order. Shares are of the claim's words, 0 to 1.
@@ -275,25 +303,6 @@ _HIRAGANA = re.compile("[\u3041-\u309f]+")
 def _tells(word: str) -> bool:
     """Return True for a content word: not "the", not "became", no ending of a Japanese word."""
     return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
-
-
-def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
-    """Return True where two sentences in the same order have different words in one place.
-
-    Words that only moved are no exchange, nor are words that only one of them has.
-
-    >>> is_exchanged("elder order of deacon".split(), "elder order of elder".split())
-    True
-    >>> is_exchanged("film open 2004".split(), "2004 film open".split())
-    False
-    """
-    more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
-    taken = list(steps(claim, anchor))
-    alike = sum(len(ours) for operation, ours, _ in taken if operation == "equal")
-    return alike >= ALIKE * len(claim) and any(
-        operation == "replace" and any(map(more.get, ours)) and any(map(less.get, theirs))
-        for operation, ours, theirs in taken
-    )
 
 
 def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]) -> bool:
@@ -415,6 +424,7 @@ def find_contradiction(
     >>> find_contradiction(claim, anchor, [anchor], [anchor])
     'number'
     """
+    by_value = claim.unspaced and claim.facts > 0  # then letters that also differ tell little
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
         ("name", lambda: _other_name(claim, anchor, passage)),
@@ -430,10 +440,13 @@ def find_contradiction(
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
-        ("word", lambda: is_altered_copy(claim, anchor)),
-        ("order", lambda: is_reordered(claim, window, passage)),
+        ("word", lambda: not by_value and is_altered_copy(claim, anchor)),
+        (
+            "order",
+            lambda: not (by_value and _LETTERS.search(claim.text)) and is_reordered(claim, window, passage),
+        ),
         ("splice", lambda: is_spliced(claim, passage)),
-        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
+        ("noun", lambda: claim.unspaced and has_other_noun(claim, anchor)),
     )
     return next((kind for kind, contradicts in rules if (not kinds or kind in kinds) and contradicts()), "")
 
@@ -468,7 +481,7 @@ def respective(sentence: Sentence) -> list[tuple[Quantity, StatedTime]]:
     """
     if not _RESPECTIVELY.search(sentence.text):
         return []
-    times = [period for period in sentence.periods if period.year]
+    times = [period for period in sentence.periods if period.year or period.quarter or period.months]
     numbers = [q for q in sentence.quantities if q.unit] or sentence.quantities
     if len(times) < 2 or len(times) != len(numbers) or len({q.unit for q in numbers}) > 1:
         return []
@@ -480,8 +493,8 @@ def _is_of_other_time(
 ) -> bool:
     """Return True where a list gives a number for other times than the claim's."""
     of = [period for other, period in listed if quantity.fits(other)]
-    asked = [period for period in claim.periods if period.year]
-    return bool(of and asked) and not any(one.year == period.year for one in asked for period in of)
+    asked = [period for period in claim.periods if period.year or period.quarter or period.months]
+    return bool(of and asked) and not any(_states(period, one) for one in asked for period in of)
 
 
 _SEGMENT = re.compile(r"[,;、；，]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")
@@ -523,7 +536,12 @@ def _other_time(
     """
     near = [p for unit in window for p in unit.periods]
     far = [p for unit in passage for p in unit.periods]
+    spans = [
+        q for q in anchor.quantities if q.unit == "yr" and not any(q.fits(own) for own in claim.quantities)
+    ]
     for period in claim.periods:
+        if spans and period.year and not any(_states(other, period) for other in anchor.periods):
+            return True  # "1874" for "in 1 year"
         if any(_states(other, period) for other in near):
             continue
         years = {p.year for p in near if p.year}
@@ -532,11 +550,37 @@ def _other_time(
         dated = not period.year or (not years and any(p.year == period.year for p in far))
         if not dated or (more and not any(_states(p, bare) for p in near)):
             return True
+    if _is_of_other_clause(claim, anchor):
+        return True
     claimed, given = _times(claim), _times(anchor)
     return bool(claimed - given and given - claimed) or not in_order(
         [str(p.year) for p in claim.periods if p.year and any(p.year == g.year for g in anchor.periods)],
         [str(p.year) for p in anchor.periods if p.year],
     )
+
+
+_JOINT = re.compile(r"[,;、，；]|\b(?:and|while|but)\b|(?<=[가-힣][고며만])\s|(?<=으나)\s")
+
+
+def _is_of_other_clause(claim: Sentence, anchor: Sentence) -> bool:
+    """Return True where a sentence of several times says the claim's words of another time than the claim's.
+
+    >>> told = Sentence("It opened in May 1920, burned down in 1931 and was sold in 1940.", 0, 0)
+    >>> [_is_of_other_clause(Sentence(f"It was sold in {year}.", 0, 0), told) for year in (1931, 1940)]
+    [True, False]
+    """
+    asked = [period for period in claim.periods if period.year]
+    if len(asked) != 1 or len(_times(anchor)) < 2 or respective(anchor):
+        return False
+    ends = [0, *(m.end() for m in _JOINT.finditer(anchor.text)), len(anchor.text)]
+    said: dict[int, set[str]] = {}
+    year = 0
+    for begin, end in pairwise(ends):
+        years = [p.year for p in anchor.periods if p.year and begin <= p.start < end]
+        year = years[0] if years else year
+        said.setdefault(year, set()).update(tokens(without_numbers(anchor.text[begin:end])))
+    shared = {year: len(claim.words & words) for year, words in said.items()}
+    return max(shared.values()) > shared.get(asked[0].year, max(shared.values()))
 
 
 def _times(unit: Sentence) -> set[int]:

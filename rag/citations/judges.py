@@ -39,8 +39,8 @@ class CrossEncoderJudge:
             return open_cross_encoder(self.spec)
         except ModelUnavailable as error:
             raise JudgeUnavailable(
-                f"The model {self.spec!r} that should judge citations cannot be loaded. Give the folder or "
-                "hub id of a cross-encoder with safetensors in FOOTNOTE_CITATION_JUDGE, or set it to off."
+                f"Citations cannot be judged. {error} FOOTNOTE_CITATION_JUDGE takes the folder or hub id of "
+                "a cross-encoder with safetensors, or off."
             ) from error
 
     @cached_property

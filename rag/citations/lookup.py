@@ -1,40 +1,51 @@
 # ruff: noqa: E501
-"""Lookup: reads statements about tables by row and period, and calculates what they derive from cells.
+"""Lookup: reads statements about tables, and calculates what they derive from cells.
 
-A statement names a row, perhaps a period, and a number. The cell is found by its labels, without looking at
-the number; then its number is compared. So an exchanged row or column is another number.
+A number of a statement is the number of a cell, or of a difference, share or sum of cells. Which one is meant is
+decided by labels and periods alone: of all cells, those whose labels the statement names best, and with the
+least left over on both sides. Only then is the number compared. So an exchanged row or column is another number.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
 
+from rag.citations.arithmetic import multiple
+from rag.citations.logic import is_hedged
 from rag.citations.periods import StatedTime, agree, periods
-from rag.citations.quantities import Quantity, quantities, stated_scale, undated
+from rag.citations.quantities import MONEY, Quantity, quantities, same_unit, stated_scale, undated
 from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
-from rag.text.facts import names
+from rag.text.facts import names, negations
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
-LEAST_LABEL = 0.6  # share of a row's label that a statement must name where it names no label in full
+LEAST_LABEL = 0.5  # share of a row's label that a statement must name
+COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not named": 0.6, "section not named": 0.3,
+         "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
+CLEAR = 0.05  # by which the labels of a cell must fit better than another's
 _UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
+_WAYS = re.compile(rf"(?:{_UP}|{_DOWN})[a-z]*", re.IGNORECASE)
 _SUM = re.compile(
-    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
+    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|\badd(?:s|ed)? up\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
     re.I,
 )
 _SHARE = re.compile(
-    r"\bof (?:the |its |all )?(?:total|overall|net|all)|\bshare\b|account\w* for|made up|making up|비중|차지|割合|占め|比率",
+    r"\bof (?:the |its |all )?(?:total|overall|net|all)|(?<!per )\bshare\b|account\w* for|%\s+of\b|contribut\w*|made up|making up|비중|차지|割合|占め|比率",
     re.I,
 )
 _BY = re.compile(
-    r"(?:\bby|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$", re.IGNORECASE
+    r"(?:\bby|\b(?:increased|rose|grew|gained|climbed|decreased|declined|fell|dropped|up|down)|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$",
+    re.IGNORECASE,
 )
 _THAN = re.compile(
-    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
+    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**(?!\s*원?(?:으로|로|까지))\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
     re.I,
 )
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
@@ -92,6 +103,9 @@ _TINY = frozenset(
         "were",
         "is",
         "are",
+        "per",
+        "within",
+        "due",
     ]
 )
 
@@ -115,30 +129,120 @@ class Reading:
     calculation: str = ""
 
 
-@dataclass(frozen=True)
+_LOSS = re.compile(r"\bloss(?:es)?\b|손실|적자|損失|赤字", re.IGNORECASE)
+_SUPERLATIVE = re.compile(
+    r"\b(?:most|least|(?:larg|great|high|low|small|long|short|big|few|wett|dri|warm|cold|hott|old|fast|slow)(?:i)?est)\b|가장|제일|최대|최소|最も|最大|最小|一番",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"\b(?:least|lowest|smallest|shortest|fewest|driest|coldest|slowest)\b|작|적|낮|짧|최소|小さ|少な|低|短|最小",
+    re.I,
+)
+_CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}|\s?시\s?\d{1,2}분|時\d{1,2}分)(?!\d)")
+Kind = Literal["value", "change", "difference", "share", "sum"]
+
+
+@dataclass(frozen=True, eq=False)
 class _Placed:
+    """Cell of a numbered passage with the words of its labels; `own` are the names of its document."""
+
     number: int
     cell: TableCell
+    own: frozenset[str]
+
+    @cached_property
+    def row(self) -> tuple[str, ...]:
+        return _label_words(self.cell.row)
+
+    @cached_property
+    def beside(self) -> tuple[str, ...]:
+        """Words of column and section that are not the row's."""
+        words = (*_label_words(self.cell.column), *_label_words(self.cell.section))
+        return tuple(dict.fromkeys(word for word in words if word not in self.row))
+
+    @cached_property
+    def told(self) -> frozenset[str]:
+        """Content words that say what the cell is."""
+        cell = self.cell
+        told = {*content_words(f"{cell.row} {cell.column} {cell.section} {cell.around}"), *self.own}
+        for same in _SAME_METRIC:
+            if same & told:
+                told |= same
+        return frozenset(told)
+
+    @property
+    def table(self) -> tuple[int, int]:
+        return self.number, self.cell.table
+
+    @property
+    def is_value(self) -> bool:
+        return not self.cell.is_change
+
+    def lacks(self, words: Iterable[str]) -> set[str]:
+        """Return the words that say something else than the cell's labels."""
+        return {
+            word
+            for word in words
+            if word not in self.told
+            and (word.isascii() or not any(word in one or one in word for one in self.told if len(one) > 1))
+        }
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Number of a statement with the rows and the period that it is about."""
+    """Number of a statement: its kind and time, and the clause that it stands in."""
 
     quantity: Quantity
-    label: "_Label"
-    period: StatedTime | None
-    sign: int
-    only_change: bool = False
+    near: str
+    kind: Kind = "value"
+    period: StatedTime | None = None
+    row: tuple[str, ...] | None = None  # where the order of the words decides
+    before: Quantity | None = None  # what it was before: "up from 7"
+    before_period: StatedTime | None = None
+    lead: str = ""  # the words before the number
 
 
-@dataclass
-class _Label:
-    """Row label of the tables, folded, with its cells and its place in a statement."""
+class _Statement:
+    """Statement in words with what it names."""
 
-    words: tuple[str, ...]
-    cells: list[_Placed] = field(default_factory=list)
-    at: int = 0
+    def __init__(self, text: str):
+        self.text = text
+        self.folded = text.casefold()
+        self.words = {_fold(match[0]) for match in _WORD.finditer(self.folded)}
+        self.words |= {"total"} if _SUM.search(text) else set()
+        self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
+        self.times = periods(text)
+        self.of_rows: list[StatedTime] = []  # times that rows state, and no column
+        self.numbers = _in_one_scale(text, undated(text, self.times))
+        clocks = list(_CLOCK.finditer(text))
+        self.clocks = [clock[0] for clock in clocks]  # hours of the day, which are text of a row
+        self.numbers = [
+            q for q in self.numbers if not any(q.start < m.end() and m.start() < q.end for m in clocks)
+        ]
+        self.names = frozenset(content_words(" ".join(name for name in names(text) if name.isascii())))
+
+    def named(self, label: Sequence[str]) -> frozenset[str]:
+        """Return the words of a label that stand in the statement, also as initials: EPS."""
+        found = {word for word in label if _stands(word, self.folded, self.words)}
+        for initials in self.initials:
+            starts = "".join(word[0] for word in label)
+            if len(initials) > 1 and (at := starts.find(initials)) >= 0:
+                found.update(label[at : at + len(initials)])
+        return frozenset(found)
+
+    @cached_property
+    def rest(self) -> frozenset[str]:
+        """Content words besides numbers, periods and words of direction and calculation."""
+        return _rest(self.text)
+
+    def left_by(self, used: Iterable[_Placed]) -> set[str]:
+        """Return the content words that none of some cells says, not even in full for initials."""
+        left = set(self.rest)
+        for placed in used:
+            left = placed.lacks(left)
+            spelled = [one for one in self.initials if one in "".join(word[0] for word in placed.row)]
+            left.difference_update(content_words(" ".join(spelled)))
+        return left
 
 
 class TableLookup:
@@ -150,13 +254,14 @@ class TableLookup:
     def __init__(
         self, texts: Sequence[tuple[int, str, str]], own_names: Mapping[int, Collection[str]] | None = None
     ):
-        self._cells = [_Placed(n, cell) for n, text, above in texts for cell in cells(text, above)]
-        self._names = {number: frozenset(own) for number, own in (own_names or {}).items()}
-        self._labels: dict[tuple[str, ...], _Label] = {}
-        for placed in self._cells:
-            words = _label_words(placed.cell.row)
-            if words:
-                self._labels.setdefault(words, _Label(words)).cells.append(placed)
+        placed = [(n, cell) for n, text, above in texts for cell in cells(text, above)]
+        labels = content_words(" ".join({f"{c.row} {c.column} {c.section}" for _, c in placed}))
+        own = {number: frozenset(words).difference(labels) for number, words in (own_names or {}).items()}
+        self._cells = [_Placed(n, cell, own.get(n, frozenset())) for n, cell in placed]
+        self._labels = " ".join({f"{c.row} | {c.column} | {c.section} |" for _, c in placed})
+        self._texts = {n: text for n, text, _ in texts}
+        self._rows = Counter(word for row in {p.row for p in self._cells} for word in row)
+        self._weights = _weights(self._cells)
         self._quarters = _quarters(self._cells, [text for _, text, _ in texts]) if self._cells else {}
 
     def __bool__(self) -> bool:
@@ -172,425 +277,530 @@ class TableLookup:
     # A statement in words
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
         """Return the reading of a statement in words; None where it is not about a table."""
-        asked = self._asked(claim)
-        if asked is None:
+        here = [p for p in self._cells if among is None or p.number in among]
+        said = _Statement(claim)
+        if not here or negations(claim) or is_hedged(claim):
             return None
-        labels, times, numbers = asked
-        if not numbers:
-            return self._compared(claim, labels, times, among)
-        calculated = self._calculated(claim, labels, times, numbers, among)
-        if calculated is not None:
-            return calculated
-        pairs = _paired(claim, labels, times, numbers)
-        if len(numbers) == 2 and _turned(claim, numbers):
-            return None
-        return self._all([self._one(claim, pair, labels, among) for pair in pairs]) if pairs else None
+        said.numbers = [q for q in said.numbers if not _is_in_label(claim, q, self._labels)]
+        said.of_rows = [time for time in said.times if self._is_of_row(said, time, here)]
+        said.times = [time for time in said.times if time not in said.of_rows]
+        if not said.numbers:
+            return self._compared(said, here)
+        asked = _asked(said, self._full_rows(said, here))
+        return self._all(said, [self._answer(said, one, here, asked) for one in asked]) if asked else None
 
-    def _asked(self, claim: str) -> tuple[list[_Label], list[StatedTime], list[Quantity]] | None:
-        times = periods(claim)
-        numbers = undated(claim, times)
-        labels = self._named(claim)
-        return (labels, times, numbers) if labels else None
-
-    def _all(self, found: Sequence[Reading | None]) -> Reading | None:
-        """Return the readings of the parts as one: what differs first."""
-        differs = next((one for one in found if one is not None and not one.holds), None)
-        if differs is not None:
+    def _all(self, said: _Statement, found: Sequence["_Found | None"]) -> Reading | None:
+        """Return the readings of the parts as one: what differs first; None where words are left over."""
+        known = [one for one in found if one is not None]
+        differs = next((one.reading for one in known if not one.reading.holds), None)
+        if differs is not None or not found or len(known) < len(found):
             return differs
-        if not found or None in found:
+        used = [placed for one in known for placed in one.used]
+        left = said.left_by(used)
+        if any(not any(_states(self._line(placed), time) for placed in used) for time in said.of_rows):
             return None
-        spans = tuple(dict.fromkeys(span for one in found if one for span in one.spans))
-        told = "; ".join(dict.fromkeys(one.calculation for one in found if one and one.calculation))
+        if any(not any(clock in self._line(placed) for placed in used) for clock in said.clocks):
+            return None
+        if len(left) + len(left & said.names) > SPARE:
+            return None
+        spans = tuple(dict.fromkeys(span for one in known for span in one.reading.spans))
+        told = "; ".join(dict.fromkeys(one.reading.calculation for one in known if one.reading.calculation))
         return Reading(True, spans, calculation=told)
 
-    def _named(self, claim: str) -> list[_Label]:
-        """Return the row labels that a statement names, in its order, without those inside longer ones."""
-        folded = claim.casefold()
-        words = {word: match for match in _WORD.finditer(folded) for word in [_fold(match[0])]}
-        full = [
-            label for label in self._labels.values() if all(_stands(w, folded, words) for w in label.words)
-        ]
-        kept = [a for a in full if not any(set(a.words) < set(b.words) for b in full if b is not a)]
-        if not kept:
-            kept = self._nearly_named(folded, words)
-        placed = [replace(label, at=_place(label, kept, folded, words)) for label in kept]
-        return sorted(placed, key=lambda label: label.at)
+    def _full_rows(self, said: _Statement, here: Sequence[_Placed]) -> list[tuple[str, ...]]:
+        """Return the row labels that a statement names in full, in its order, without those inside longer ones."""
+        full = [row for row in {p.row for p in here if p.row} if len(said.named(row)) == len(row)]
+        kept = [a for a in full if not any(set(a) < set(b) for b in full)]
+        return sorted(kept, key=lambda row: _place(row, kept, said))
 
-    def _nearly_named(self, folded: str, words: Collection[str]) -> list[_Label]:
-        counts: dict[str, int] = defaultdict(int)
-        for label in self._labels.values():
-            for word in label.words:
-                counts[word] += 1
-
-        def share(label: _Label) -> float:
-            total = sum(1 / counts[w] for w in label.words)
-            return sum(1 / counts[w] for w in label.words if _stands(w, folded, words)) / total
-
-        ranked = sorted(((share(label), label.words) for label in self._labels.values()), reverse=True)
-        if (
-            not ranked
-            or ranked[0][0] < LEAST_LABEL
-            or (len(ranked) > 1 and ranked[1][0] > ranked[0][0] - 0.2)
-        ):
-            return []
-        return [self._labels[ranked[0][1]]]
-
-    def _one(
-        self, claim: str, asked: _Asked, labels: Sequence[_Label], among: Collection[int] | None
-    ) -> Reading | None:
-        found = self._at(asked.label, asked.period, among)
-        fitting = [p for p in found if _comparable(asked.quantity, p.cell)]
-        if asked.only_change:
-            fitting = [p for p in fitting if p.cell.is_change]
-        ranked = self._ranked(claim, labels, _in_named_columns(claim, asked.quantity, fitting))
-        if not ranked:
-            return None
-        for placed in ranked:
-            if _fits(asked, placed.cell):
-                return Reading(True, (_row(placed),))
-        if asked.period is None and len(ranked) > 1:
-            return None
-        return Reading(False, (_row(ranked[0]),), said=_written(ranked[0].cell))
-
-    def _at(self, label: _Label, period: StatedTime | None, among: Collection[int] | None) -> list[_Placed]:
-        """Return the cells of a row in a period, those that state the period first."""
-        found = [p for p in label.cells if among is None or p.number in among]
-        if period is None:
+    def _answer(
+        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+    ) -> "_Found | None":
+        if asked.kind == "sum":
+            return self._summed(said, asked, here)
+        if asked.kind == "share":
+            return self._shared(said, asked, here, every) or self._one(said, asked, here, every)
+        if asked.kind in ("change", "difference"):
+            return self._changed(said, asked, here, every)
+        apart = (
+            asked.period is not None and said.text[asked.period.start : asked.period.end] not in asked.near
+        )
+        found = self._one(said, asked, here, every)
+        if not apart or (found and found.reading.holds):
             return found
-        agreeing = [p for p in found if self._agrees(period, p.cell)]
-        stated = [p for p in agreeing if p.cell.periods]
+        undated = self._one(said, replace(asked, period=None), here, every, sure=True)
+        return undated if undated and undated.reading.holds else found
+
+    # Cells by their labels
+    def _best(
+        self, said: _Statement, asked: _Asked, found: Sequence[_Placed], every: Sequence[_Asked]
+    ) -> list[_Placed]:
+        """Return the cells in a time whose labels a statement names best."""
+        dated = self._at(asked.period, [p for p in found if asked.row in (None, p.row)])
+        near = _Statement(asked.near)
+        others = _Statement(" ".join(one.near for one in every if one.near != asked.near))
+        least: dict[tuple[str, ...], float] = {p.row: self._share_named(said, p.row) for p in dated}
+        able = [
+            p
+            for p in dated
+            if least[p.row] >= LEAST_LABEL
+            or (said.named(p.beside) and (not p.row or _alone_in_unit(p, dated)))
+        ]
+        whole = {"".join(p.row) for p in able if len(said.named(p.row)) == len(p.row)}
+        able = [p for p in able if not any("".join(p.row) in one and "".join(p.row) != one for one in whole)]
+        if not able:
+            return []
+        by_row, by_column = (
+            (near, others) if any(near.named(label) for label in labels) else (said, _Statement(""))
+            for labels in ({p.row for p in able}, {p.beside for p in able})
+        )  # "of which 8 is due" is about the row named before
+        words = near.rest, said.rest
+        costs = [self._cost(p, said, (by_row, by_column), words) for p in able]
+        return [p for p, cost in zip(able, costs, strict=True) if cost <= min(costs) + CLEAR]
+
+    def _share_named(self, said: _Statement, row: tuple[str, ...]) -> float:
+        total = sum(1 / self._rows[word] for word in row)
+        return sum(1 / self._rows[word] for word in said.named(row)) / total if total else 0.0
+
+    def _cost(
+        self,
+        placed: _Placed,
+        said: _Statement,
+        beside: Sequence[tuple[_Statement, _Statement]],
+        words: tuple[Collection[str], Collection[str]],
+    ) -> float:
+        """Return how badly a cell's labels fit: its labels that are not named, and words that it does not say."""
+        left, everywhere = placed.lacks(words[0]), placed.lacks(words[1])
+        cost = COSTS["word left over"] * len(left) + COSTS["word left over elsewhere"] * len(
+            everywhere - left
+        )
+        weights = self._weights[placed.table]
+        labels = (placed.row, "label not named"), (placed.beside, "section not named")
+        for (label, missing), (near, others) in zip(labels, beside, strict=True):
+            here, anywhere, of_others = near.named(label), said.named(label), others.named(label)
+            for word in label:
+                if word in here:
+                    cost += weights[word] * COSTS["label named"]
+                elif word in of_others:
+                    cost += weights[word] * COSTS["label of another number"]
+                else:
+                    cost += weights[word] * COSTS["label named elsewhere" if word in anywhere else missing]
+        return cost
+
+    def _at(self, period: StatedTime | None, found: Sequence[_Placed]) -> list[_Placed]:
+        """Return the cells of a period, those that state it first."""
+        if period is None:
+            return list(found)
+        agreeing = [p for p in found if self._agrees(period, p)]
+        stated = [p for p in agreeing if any(one.year or not period.year for one in p.cell.periods)]
         return stated or agreeing
 
-    def _agrees(self, period: StatedTime, cell: TableCell) -> bool:
+    def _agrees(self, period: StatedTime, placed: _Placed) -> bool:
+        cell = placed.cell
         told = cell.periods or tuple(periods(cell.around))
         if not told:
-            return (
-                not period.year
-                or cell.is_change
-                or not any(p.cell.periods for p in self._cells if p.cell.table == cell.table)
-            )
-        return any(agree(period, one, self._quarter_of) for one in told)
+            dated = any(p.cell.periods for p in self._cells if p.table == placed.table)
+            return not period.year or cell.is_change or not dated
+        fitting = (one for one in told if agree(period, one, self._quarter_of))
+        return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
+
+    def _is_of_row(self, said: _Statement, time: StatedTime, here: Sequence[_Placed]) -> bool:
+        """Return True for a time that only the text of a named row states: "opened on 2 May 1994"."""
+        if not (time.year and time.month) or any(p.cell.periods and self._agrees(time, p) for p in here):
+            return False
+        return any(
+            self._share_named(said, p.row) >= LEAST_LABEL and _states(self._line(p), time) for p in here
+        )
+
+    def _line(self, placed: _Placed) -> str:
+        return self._texts[placed.number][placed.cell.row_start : placed.cell.row_end]
 
     def _quarter_of(self, period: StatedTime) -> int:
         return self._quarters.get((period.year, period.month), 0)
 
-    def _ranked(self, claim: str, labels: Sequence[_Label], found: Sequence[_Placed]) -> list[_Placed]:
-        """Return the cells whose caption and section say the rest of the statement best; none where too little."""
-        rest = _rest(claim, labels)
-        named = frozenset(content_words(" ".join(name for name in names(claim) if name.isascii())))
-        uncovered = [(self._lacks(rest, named, p), p) for p in found]
-        least = min((count for count, _ in uncovered), default=SPARE + 1)
-        return [p for count, p in uncovered if count == least] if least <= SPARE else []
+    def _one(
+        self,
+        said: _Statement,
+        asked: _Asked,
+        here: Sequence[_Placed],
+        every: Sequence[_Asked],
+        sure: bool = False,
+    ) -> "_Found | None":
+        """Return the reading of a number as the number of a cell; `sure` where it must be the only one."""
+        fitting = [
+            p
+            for p in here
+            if _comparable(asked.quantity, said.text, p.cell) and (p.is_value or asked.kind == "change")
+        ]
+        best = self._best(said, asked, fitting, every)
+        if asked.before is not None:
+            best = _latest_of(best) if asked.period is None else best
+        if not best or (sure and len(best) > 1):
+            return None
+        held = [p for p in best if _fits(asked.quantity, p, asked.lead)]
+        if len(held) < len(best) and len({(p.row, p.beside) for p in best}) > 1:
+            return None
+        if not held:
+            differs = not sure and len(best) == 1 and self._is_sure(said, asked, best[0])
+            return (
+                _Found(Reading(False, (_row(best[0]),), said=_written(best[0].cell)), best)
+                if differs
+                else None
+            )
+        if _SUPERLATIVE.search(asked.near) and not self._is_extreme(asked.near, held[0], here):
+            return None
+        return self._with_before(said, asked, held, here)
 
-    def _lacks(self, rest: Collection[str], named: Collection[str], placed: _Placed) -> int:
-        """Count the words that neither the cell's labels nor its document's names say; a name counts twice."""
-        own = self._names.get(placed.number, ())
-        words = _uncovered({word for word in rest if word not in own}, placed.cell)
-        return len(words) + len(words.intersection(named))
+    def _is_sure(self, said: _Statement, asked: _Asked, placed: _Placed) -> bool:
+        """Return True where a statement names a cell with no word left over, so that another number differs."""
+        named = len(said.named(placed.row)) == len(placed.row) > 0
+        return (
+            named and len(placed.lacks(_rest(asked.near))) <= SPARE and len(placed.lacks(said.rest)) <= SPARE
+        )
+
+    def _with_before(
+        self, said: _Statement, asked: _Asked, held: Sequence[_Placed], here: Sequence[_Placed]
+    ) -> "_Found | None":
+        """Return the reading of a number with the one before it, where it is told or a direction is."""
+        way = _way(_without(said.text if asked.before else asked.near, held[0]), None)
+        times = multiple(asked.near)
+        if asked.before is None and not way and times is None:
+            return _Found(Reading(True, (_row(held[0]),)), [held[0]])
+        for now in held:
+            before = self._before(now, here, asked.before_period)
+            if before is None:
+                continue
+            moved = now.cell.quantity.value - before.cell.quantity.value
+            if asked.before is not None and not _fits(
+                asked.before, before, said.text[max(0, asked.before.start - 24) : asked.before.start]
+            ):
+                return _Found(Reading(False, (_row(before),), said=_written(before.cell)), [now, before])
+            if times is not None and not times.is_of(now.cell.quantity.value, before.cell.quantity.value):
+                return None
+            if way and moved and (moved > 0) != (way > 0) and not _LOSS.search(said.text):
+                told = f"{_written(before.cell)} → {_written(now.cell)}"
+                return _Found(Reading(False, (_row(now),), said=told), [now])
+            return _Found(Reading(True, (_row(now),)), [now, before])
+        return None
+
+    def _before(
+        self, now: _Placed, here: Sequence[_Placed], base: StatedTime | None = None
+    ) -> _Placed | None:
+        """Return a row's cell of a base year, the year before, or the only other time."""
+        row = [
+            p
+            for p in here
+            if p.table == now.table and p.cell.row_start == now.cell.row_start and p is not now and p.is_value
+        ]
+        row = [p for p in row if p.cell.quantity.unit == now.cell.quantity.unit and p.beside == now.beside]
+        told = now.cell.periods[0] if now.cell.periods else None
+        if told is None or not told.year:
+            return None
+        same = [p for p in row if p.cell.periods and _length(p.cell.periods[0]) == _length(told)]
+        year = base.year if base and base.year else told.year - 1
+        exact = [p for p in same if p.cell.periods[0].year == year]
+        earlier = [p for p in same if p.cell.periods[0].year <= told.year]
+        return exact[0] if exact else earlier[0] if len(earlier) == 1 and not (base and base.year) else None
+
+    def _is_extreme(self, near: str, placed: _Placed, here: Sequence[_Placed]) -> bool:
+        """Return True where no row of a column has a greater number, or a smaller one where that is said."""
+        cell = placed.cell
+        column = [
+            p.cell.quantity.value
+            for p in here
+            if p.table == placed.table and (p.cell.column, p.cell.periods) == (cell.column, cell.periods)
+            and not _TOTAL.match(p.cell.row)
+        ]  # fmt: skip
+        return cell.quantity.value == (min(column) if _LEAST.search(near) else max(column))
 
     # A comparison without a number
-    def _compared(
-        self, claim: str, labels: Sequence[_Label], times: Sequence[StatedTime], among: Collection[int] | None
-    ) -> Reading | None:
-        ways = sorted(
-            [(m.start(), 1) for m in UP.finditer(claim)] + [(m.start(), -1) for m in DOWN.finditer(claim)]
-        )
-        dated = [p for p in times if p.year]
-        if len(labels) != 1 or not ways or not dated:
-            return None
-        latest = max(p.year for p in dated)
-        ours = [p for p in dated if p.year == latest]
-        if len(ways) != len(ours):
-            return None
-        parts = [self._moved(claim, labels, p, way, among) for p, (_, way) in zip(ours, ways, strict=True)]
-        return self._all(parts)
-
-    def _moved(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        period: StatedTime,
-        way: int,
-        among: Collection[int] | None,
-    ) -> Reading | None:
-        pair = self._years(claim, labels, period, among)
-        if pair is None:
-            return None
-        now, before = pair
-        moved = now.cell.quantity.value - before.cell.quantity.value
-        if moved == 0:
-            return None
-        told = f"{_written(before.cell)} → {_written(now.cell)}"
-        return Reading((moved > 0) == (way > 0), (_row(now),), said="" if (moved > 0) == (way > 0) else told)
-
-    def _years(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        period: StatedTime,
-        among: Collection[int] | None,
-        base: StatedTime | None = None,
-    ) -> tuple[_Placed, _Placed] | None:
-        """Return a row's cells of a period and of the base year, or the year before, from one table."""
-        here = [p for p in self._at(labels[0], period, among) if not p.cell.is_change and p.cell.periods]
-        for now in self._ranked(claim, labels, here):
-            told = now.cell.periods[0]
-            year = base.year if base else told.year - 1
-            for other in labels[0].cells:
-                cell = other.cell
-                same = (
-                    other.number == now.number
-                    and cell.table == now.cell.table
-                    and cell.row_start == now.cell.row_start
-                )
-                if same and any(
-                    p.year == year and (p.months, p.quarter) == (told.months, told.quarter)
-                    for p in cell.periods
-                ):
-                    return now, other
-        return None
+    def _compared(self, said: _Statement, here: Sequence[_Placed]) -> Reading | None:
+        """Return the reading of rows that are said to rise or fall, each with a direction in its clause."""
+        found: list[_Found | None] = []
+        dated = [one for one in said.times if one.year or one.months or one.quarter]
+        for clause in _BETWEEN.split(said.text):
+            part = _Statement(clause)
+            rows = self._full_rows(part, here)
+            if len(rows) != 1:
+                return None
+            own = [one for one in periods(clause) if one.year or one.months or one.quarter] or dated
+            nothing = Quantity(Decimal(0), "", Decimal(1), "", 0, 0)
+            asked = _Asked(nothing, clause, period=_latest(own), row=rows[0])
+            best = _latest_of(self._best(part, asked, [p for p in here if p.is_value], [asked]))
+            if not own or not best or not _way(_without(clause, best[0]), None):
+                return None
+            found.append(self._with_before(part, asked, best, here))
+        return self._all(said, found)
 
     # Calculations
-    def _calculated(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        times: Sequence[StatedTime],
-        numbers: Sequence[Quantity],
-        among: Collection[int] | None,
-    ) -> Reading | None:
-        if len(numbers) != 1:
+    def _changed(
+        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+    ) -> "_Found | None":
+        """Return the reading of a number as a change: the one of a column of changes, else calculated."""
+        percent = asked.kind == "change"
+        way = _way(_without_rows(said, here), asked.quantity) or (-1 if asked.quantity.value < 0 else 1)
+        written = [p for p in here if p.cell.is_change and p.cell.quantity.unit == asked.quantity.unit]
+        for placed in self._best(said, asked, written, every):
+            value = placed.cell.quantity
+            if asked.quantity.fits(value) and (not value.value or (value.value > 0) == (way > 0)):
+                return _Found(Reading(True, (_row(placed),)), [placed])
+        values = [p for p in here if p.is_value and (not percent or p.cell.quantity.unit != "%")]
+        best = self._best(said, asked, values, every)
+        best = best if asked.period is not None else _latest_of(best)
+        pairs = [(now, before) for now in best if (before := self._before(now, here, asked.before_period))]
+        if not pairs or len({now.row for now, _ in pairs}) > 1:
             return None
-        quantity = numbers[0]
-        period = _latest(times)
-        if _SUM.search(claim) and len(labels) > 1:
-            return self._summed(claim, labels, period, quantity, among)
-        if quantity.unit == "%" and _SHARE.search(claim) and len(labels) == 1 and _WHOLE.search(claim):
-            totals = [label for label in self._labels.values() if _TOTAL.match(label.cells[0].cell.row)]
-            labels = [*labels, *totals] if len(totals) == 1 else labels
-        if quantity.unit == "%" and _SHARE.search(claim) and len(labels) == 2:
-            return self._shared(claim, labels, period, quantity, among)
-        if period is None and _YEAR_ON_YEAR.search(claim) and len(labels) == 1:
-            period = _latest([p for placed in labels[0].cells for p in placed.cell.periods])
-        if len(labels) == 1 and _is_change(claim, quantity) and period is not None:
-            return self._changed(claim, labels, period, quantity, among, _earliest(times))
-        return None
+        read = [_difference(asked.quantity, *pair, way, percent=percent) for pair in pairs]
+        held = [one for one in read if one is not None and one.reading.holds]
+        sure = len(pairs) == 1 and self._is_sure(said, asked, pairs[0][0])
+        return held[0] if held else read[0] if sure else None
 
-    def _single(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        label: _Label,
-        period: StatedTime | None,
-        among: Collection[int] | None,
-    ) -> _Placed | None:
-        found = [
-            p for p in self._at(label, period, among) if not p.cell.is_change and p.cell.quantity.unit != "%"
-        ]
-        ranked = self._ranked(claim, labels, found)
-        values = {p.cell.quantity.value for p in ranked}
-        return ranked[0] if len(values) == 1 else None
-
-    def _summed(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        period: StatedTime | None,
-        quantity: Quantity,
-        among: Collection[int] | None,
-    ) -> Reading | None:
-        labels = [label for label in labels if not _TOTAL.match(label.cells[0].cell.row)]
-        parts = [self._single(claim, labels, label, period, among) for label in labels]
-        parts = [p for p in parts if p is None or not _TOTAL.match(p.cell.row)]
-        known = [p for p in parts if p is not None]
-        if len(known) != len(parts) or len(known) < 2:
-            return None if period else self._summed_in_a_column(labels, quantity, among)
-        return _as_sum(known, quantity)
-
-    def _summed_in_a_column(
-        self, labels: Sequence[_Label], quantity: Quantity, among: Collection[int] | None
-    ) -> Reading | None:
-        """Return the sum of rows in the first column where it is what a claim without a time says."""
-        for first in labels[0].cells if len(labels) > 1 else ():
-            placed = [first, *(self._above(label, first) for label in labels[1:])]
-            known = [p for p in placed if p is not None and not p.cell.is_change]
-            if len(known) == len(labels) and (among is None or first.number in among):
-                read = _as_sum(known, quantity)
-                if read is not None and read.holds:
-                    return read
-        return None
+    def _summed(self, said: _Statement, asked: _Asked, here: Sequence[_Placed]) -> "_Found | None":
+        """Return the reading of a number as the sum of the rows that a statement names, in one column."""
+        rows = [row for row in self._full_rows(said, here) if not _TOTAL.match(" ".join(row))]
+        columns: dict[tuple[object, ...], list[_Placed]] = {}
+        for placed in self._at(asked.period, [p for p in here if p.is_value and p.row in rows]):
+            cell = placed.cell
+            columns.setdefault((placed.table, cell.column, cell.section, cell.periods), []).append(placed)
+        whole = [part for part in columns.values() if len(part) == len(rows) > 1]
+        read = [_as_sum(sorted(part, key=lambda p: rows.index(p.row)), asked.quantity) for part in whole]
+        held = [one for one in read if one.reading.holds]
+        return held[0] if held else read[0] if len(read) == 1 and asked.period else None
 
     def _shared(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        period: StatedTime | None,
-        quantity: Quantity,
-        among: Collection[int] | None,
-    ) -> Reading | None:
-        whole = self._single(claim, labels, labels[1], period, among)
-        part = None if whole is None else self._above(labels[0], whole)
-        if part is None or whole is None or not whole.cell.quantity.value:
-            return None
-        value = part.cell.quantity.value / whole.cell.quantity.value * 100
-        told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
-        return _result(quantity, replace(quantity, value=value, bound=""), [part, whole], told)
+        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+    ) -> "_Found | None":
+        """Return the reading of a number as the share of a row in another, or in the total of its column."""
+        values = [p for p in here if p.is_value and p.cell.quantity.unit != "%"]
+        end = asked.quantity.end
+        part_text = said.text[:end]
+        rows = self._full_rows(said, here)
+        if len(rows) == 2 and rows[0] != rows[1]:
+            parts = self._best(said, replace(asked, row=rows[0]), values, every)
+        else:
+            parts = self._best(said, replace(asked, near=part_text), values, [])
+        for part in parts if len({(p.row, p.cell.section) for p in parts}) == 1 else ():
+            whole = self._whole(said, rows, part, [p for p in values if _same_column(p, part)])
+            if whole is not None and whole.cell.quantity.value:
+                value = part.cell.quantity.value / whole.cell.quantity.value * 100
+                told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
+                got = replace(asked.quantity, value=value, bound="")
+                found = _result(asked.quantity, got, [part, whole], told)
+                sure = found.reading.holds or len(said.left_by(found.used)) <= SPARE
+                return found if sure else None
+        return None
 
-    def _above(self, label: _Label, whole: _Placed) -> _Placed | None:
-        """Return the cell of a row in the column of its total, in the nearest such row."""
-        total = whole.cell
-        found = [
+    def _whole(
+        self, said: _Statement, rows: Sequence[tuple[str, ...]], part: _Placed, column: Sequence[_Placed]
+    ) -> _Placed | None:
+        """Return the cell that a share is of: the other row, the row of another section, or the nearest total."""
+        other = [p for p in column if len(rows) == 2 and p.row == rows[1]]
+        totals = [p for p in column if _TOTAL.match(p.cell.row)] if _SHARE.search(said.text) else []
+        apart = [
             p
-            for p in label.cells
-            if p.number == whole.number
-            and (p.cell.table, p.cell.column, p.cell.periods) == (total.table, total.column, total.periods)
-        ]
-        return min(found, key=lambda p: abs(p.cell.row_start - total.row_start), default=None)
-
-    def _changed(
-        self,
-        claim: str,
-        labels: Sequence[_Label],
-        period: StatedTime,
-        quantity: Quantity,
-        among: Collection[int] | None,
-        base: StatedTime | None = None,
-    ) -> Reading | None:
-        pair = self._years(claim, labels, period, among, base)
-        if pair is None:
-            return None
-        now, before = pair
-        one, other = now.cell.quantity, before.cell.quantity
-        percent = quantity.unit == "%" and one.unit != "%"
-        if percent and not other.value:
-            return None
-        value = (one.value - other.value) / (abs(other.value) if percent else 1) * (100 if percent else 1)
-        difference = f"{_written(now.cell)} - {_written(before.cell)}"
-        told = (
-            f"({difference}) / {_written(before.cell)} = {value:.1f} %"
-            if percent
-            else f"{difference} = {_plain(value, now.cell)}"
+            for p in column
+            if p.row == part.row and p.cell.section != part.cell.section
+            and _label_words(p.cell.section) and len(said.named(_label_words(p.cell.section))) == len(_label_words(p.cell.section))
+        ]  # fmt: skip
+        near = sorted(
+            totals,
+            key=lambda p: (
+                p.cell.row_start < part.cell.row_start,
+                abs(p.cell.row_start - part.cell.row_start),
+            ),
         )
-        way = _way(claim, quantity)
-        got = replace(quantity if percent else one, value=value, bound="")
-        found = _result(quantity, got, [now], told)
-        if found is not None and way and value and (value > 0) != (way > 0):
-            return Reading(False, found.spans, said=told)
-        return found
+        return next(iter([*other, *apart, *near]), None)
 
     # A row of a table in the answer
     def read_row(
         self, head: Sequence[str], row: Sequence[str], above: str = "", among: Collection[int] | None = None
     ) -> Reading | None:
         """Return the reading of a row of a table, each cell by its label and header; None where one is not found."""
-        if len(row) < 2:
-            return None
-        labels = self._named(row[0])
-        found: list[Reading | None] = []
-        shared = periods(f"{above} {row[0]}")
+        here = [p for p in self._cells if among is None or p.number in among]
+        shared = periods(f"{above} {row[0]}") if row else []
         dated = [one for text in head[1:] for one in periods(text)[-1:]]
+        found: list[_Found | None] = []
+        said = _Statement(" ".join([row[0], *head[1:]])) if row else _Statement("")
         for header, cell in zip(head[1:], row[1:], strict=False):
             read = quantities(cell)
-            if not cell or not read:
+            if not read:
                 found += [] if not cell.strip("-–— ") else [None]
                 continue
-            if len(labels) != 1 or len(read) != 1:
-                return None
             told = next(iter(reversed(periods(header) or shared)), None)
-            found.append(self._cell(f"{row[0]} {header}", head, read[0], cell, labels, told, dated, among))
-        return self._all(found)
-
-    def _cell(
-        self,
-        claim: str,
-        head: Sequence[str],
-        read: Quantity,
-        cell: str,
-        labels: Sequence[_Label],
-        told: StatedTime | None,
-        dated: Sequence[StatedTime],
-        among: Collection[int] | None,
-    ) -> Reading | None:
-        negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
-        read = replace(read, value=-abs(read.value) if negative else read.value)
-        unit = stated_scale(" ".join([claim, *head]))
-        if (
-            unit is not None
-            and read.unit in ("", "USD", "KRW", "JPY", "EUR", "GBP", "CNY")
-            and read.step == 1
-        ):
-            read = replace(
-                read, value=read.value * 10 ** unit[0], step=Decimal(10) ** unit[0], unit=read.unit or unit[1]
+            change = told is None and read[0].unit == "%" and bool(dated)
+            quantity = _in_unit_of(read[0], cell, f"{row[0]} {' '.join(head)}")
+            near = f"{row[0]} {header}"
+            asked = _Asked(
+                quantity, near, "change" if change else "value", _latest(dated) if change else told
             )
-        change = told is None and read.unit == "%" and len(dated) > 0
-        period = _latest(dated) if change else told
-        asked = _Asked(read, labels[0], period, -1 if read.value < 0 else 1)
-        if change:
-            found = self._one(claim, replace(asked, only_change=True), labels, among)
-            return found or self._changed(claim, labels, period, read, among) if period else found
-        return self._one(claim, asked, labels, among)
+            part = _Statement(near)
+            if len(read) != 1 or is_hedged(near):
+                return None
+            found.append(
+                self._changed(part, asked, here, [asked]) if change else self._one(part, asked, here, [asked])
+            )
+        return self._all(said, found)
 
 
-def _paired(
-    claim: str, labels: Sequence[_Label], times: Sequence[StatedTime], numbers: Sequence[Quantity]
-) -> list[_Asked]:
-    """Return each number with its row and period: one for all, or one each in the order of the words."""
-    if len(labels) not in (1, len(numbers)):
+@dataclass(frozen=True)
+class _Found:
+    """Reading with the cells that it used."""
+
+    reading: Reading
+    used: Sequence[_Placed]
+
+
+def _weights(placed: Sequence[_Placed]) -> dict[tuple[int, int], Counter[str] | Mapping[str, float]]:
+    """Return by table how much each label's word tells its cells apart: 0 for a word of all."""
+    sizes = Counter(p.table for p in placed)
+    counts: dict[tuple[int, int], Counter[str]] = {table: Counter() for table in sizes}
+    for p in placed:
+        counts[p.table].update({*p.row, *p.beside})
+    return {
+        table: {word: 1 - (n - 1) / sizes[table] for word, n in words.items()}
+        for table, words in counts.items()
+    }
+
+
+# Numbers of a statement
+_BETWEEN = re.compile(
+    r",?\s*\b(?:while|whereas|but)\b\s*|;\s*|(?<=[가-힣](?:고|며))\s|(?<=지만)[,\s]|(?<=[し])、"
+)
+
+
+def _asked(said: _Statement, rows: Sequence[tuple[str, ...]]) -> list[_Asked]:
+    """Return the numbers of a statement, each with kind, time and clause; none where times are not told apart."""
+    numbers = said.numbers
+    bounds = _clauses(said)
+    text = _blanked(said.text, {word for row in rows for word in row})
+    kinds = [_kind(text, q, rows, alone=len(numbers) == 1) for q in numbers]
+    ends = _base(said, kinds)
+    plain = [q for n, q in enumerate(numbers) if n != ends]
+    when = _when(said, plain, paired=ends is not None)
+    if when is None:
         return []
-    rows = list(labels) * (len(numbers) if len(labels) == 1 else 1)
-    dated = [p for p in times if p.year or p.month or p.quarter or p.months]
-    when: list[StatedTime | None]
-    if _refers_back(claim, numbers, dated):
-        when = [dated[0], replace(dated[0], year=dated[0].year - 1, month=0, day=0)]
-    elif len(dated) <= 1:
-        when = [dated[0] if dated else None] * len(numbers)
-    elif len(dated) == len(numbers):
-        when = list(dated)
-    elif len(numbers) == 1:
-        when = [_latest(dated)]
-    else:
-        return []
-    latest = _latest(dated)
-    return [
-        _Asked(
-            q,
-            row,
-            latest if q.unit == "%" and _way(claim, q) and len(labels) == 1 else p,
-            _way(claim, q),
-            _is_change(claim, q),
+    in_order = _rows_in_order(said, plain, rows)
+    found = []
+    for n, (q, period) in enumerate(zip(plain, when, strict=True)):
+        near = next(said.text[a:b] for a, b in bounds if a <= q.start < b)
+        row = in_order[n] if in_order else None
+        before = numbers[ends] if ends is not None and q is plain[0] else None
+        base = (
+            _earliest(said.times)
+            if before is not None or kinds[numbers.index(q)] in ("change", "difference")
+            else None
         )
-        for q, row, p in zip(numbers, rows, when, strict=True)
+        found.append(
+            _Asked(
+                q,
+                near,
+                kinds[numbers.index(q)],
+                period,
+                row,
+                before,
+                base,
+                said.text[max(0, q.start - 24) : q.start],
+            )
+        )
+    return found
+
+
+def _clauses(said: _Statement) -> list[tuple[int, int]]:
+    """Return the spans of clauses, each with at most one number where words tell them apart."""
+    ends = [0]
+    for match in _CLAUSE.finditer(said.text):
+        if any(p.start < match.end() and match.start() < p.end for p in said.times):
+            continue
+        inside = [q for q in said.numbers if ends[-1] <= q.start < match.start()]
+        if inside and any(q.start >= match.end() for q in said.numbers):
+            ends.append(match.end())
+    return list(zip(ends, [*ends[1:], len(said.text) + 1], strict=True))
+
+
+def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alone: bool) -> Kind:
+    if _SUM.search(text) and len(rows) > 1 and alone:
+        return "sum"
+    if quantity.unit == "%" and _SHARE.search(text):
+        return "share"
+    if not _is_change(text, quantity) or _TO.search(text, 0, quantity.start):
+        return "value"
+    return "change" if quantity.unit == "%" else "difference"
+
+
+def _base(said: _Statement, kinds: Sequence[Kind]) -> int | None:
+    """Return the index of the number that another one is compared with: 7 of "5, up from 7"."""
+    values = [n for n, kind in enumerate(kinds) if kind == "value"]
+    if len(values) != 2 or said.numbers[values[0]].unit != said.numbers[values[1]].unit:
+        return None
+    first, second = (said.numbers[n] for n in values)
+    between, before = said.text[first.end : second.start], said.text[max(0, first.start - 48) : first.start]
+    if _FROM.search(before) or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
+        return values[0]
+    rows = _COMPARED.search(between) and not _FOR.search(said.text[second.end :])
+    return values[1] if rows else None
+
+
+_FROM = re.compile(r"\bfrom\b[^.;\d]{0,40}\Z", re.IGNORECASE)
+_TO = re.compile(
+    r"\b(?:to|from|at)\s+(?:an?\s)?(?:about|around|roughly|approximately|nearly)?\s*\Z", re.IGNORECASE
+)
+_BACK = re.compile(r"earlier|before|ago|prior|previous|last|same|전년|동기|前年", re.IGNORECASE)
+_FOR = re.compile(
+    r"\A\s*\S*\s*(?:for|in the|at)\s+(?!(?:the\s+)?(?:same|prior|previous|third|second|first|fourth|year|quarter)\b|\d|Q\d|fiscal|a year)",
+    re.IGNORECASE,
+)
+
+
+def _when(said: _Statement, numbers: Sequence[Quantity], *, paired: bool) -> list[StatedTime | None] | None:
+    """Return the time of each number: the only one, one each in order, or the one in its clause."""
+    told = [p for p in said.times if p.year or p.month or p.quarter or p.months]
+    back = [
+        p
+        for p in told
+        if _BACK.search(said.text[p.start : p.end]) and not re.search(r"\d", said.text[p.start : p.end])
     ]
+    dated = [p for p in told if p not in back]
+    if len({(p.year, p.month, p.day, p.months, p.quarter) for p in dated}) <= 1:
+        return [dated[0] if dated else None] * len(numbers)
+    if (paired or back) and len(numbers) >= 1:
+        return [_latest(dated)] * len(numbers)
+    if len(dated) == len(numbers):
+        return list(dated)
+    if len(numbers) == 1 or _way(said.text, None):
+        return [_latest(dated)] * len(numbers)
+    return None
+
+
+def _rows_in_order(
+    said: _Statement, numbers: Sequence[Quantity], rows: Sequence[tuple[str, ...]]
+) -> Sequence[tuple[str, ...]]:
+    """Return the rows where they are all named before or after a list of as many numbers."""
+    if len(rows) != len(numbers) or len(rows) < 2:
+        return ()
+    places = [_place(row, rows, said) for row in rows]
+    apart = max(places) < numbers[0].start or min(places) > numbers[-1].end
+    return rows if apart else ()
+
+
+def _in_one_scale(text: str, numbers: Sequence[Quantity]) -> list[Quantity]:
+    """Return the numbers with the scale of the next one: 61.2 of "from 61.2 to 48.9 million"."""
+    found = list(numbers)
+    for n, (one, other) in enumerate(pairwise(numbers)):
+        joint = re.fullmatch(r"\s*(?:to|and|or|–|-|에서|から)\s*[$€£¥₩]?", text[one.end : other.start])
+        digits = re.search(r"\d[\d,.]*", text[other.start : other.end])
+        factor = (
+            other.value / Decimal(digits[0].replace(",", "").rstrip("."))
+            if digits and other.value
+            else Decimal(1)
+        )
+        if joint and factor > 1 and one.value < 10_000 and one.step <= 1 and one.unit in ("", other.unit):
+            found[n] = replace(one, value=one.value * factor, step=one.step * factor, unit=other.unit)
+    return found
 
 
 _COMPARED = re.compile(
     r"\bfrom\b|\bcompared\b|\bagainst\b|\bversus\b|\bvs\b|\bthan\b|에서|보다|から|比べ|대비", re.IGNORECASE
 )
-
-
-def _refers_back(claim: str, numbers: Sequence[Quantity], dated: Sequence[StatedTime]) -> bool:
-    """Return True for two numbers and one time, the second number being of the year before.
-
-    >>> told = "It earned $5 million in 2022, down from $7 million."
-    >>> _refers_back(told, quantities(told)[::2], periods(told))
-    True
-    """
-    if len(numbers) != 2 or len(dated) != 1 or not dated[0].year or numbers[0].unit != numbers[1].unit:
-        return False
-    between = claim[numbers[0].end : numbers[1].start]
-    return bool(_COMPARED.search(between)) and dated[0].start < numbers[1].start
-
-
-def _turned(claim: str, numbers: Sequence[Quantity]) -> bool:
-    """Return True where two numbers move against the word between them: "5, up from 7"."""
-    first, second = numbers[0], numbers[1]
-    between = claim[first.end : second.start]
-    if not _COMPARED.search(between) or first.unit != second.unit:
-        return False
-    up, down = UP.search(between), DOWN.search(between)
-    return (bool(up) and not down and first.value < second.value) or (
-        bool(down) and not up and first.value > second.value
-    )
 
 
 def _earliest(times: Sequence[StatedTime]) -> StatedTime | None:
@@ -604,11 +814,12 @@ def _latest(times: Sequence[StatedTime]) -> StatedTime | None:
     return max(dated, key=lambda p: (p.year, -p.start)) if dated else None
 
 
-def _way(claim: str, quantity: Quantity) -> int:
-    """Return 1 or -1 for a rise or fall beside a number; 0 without one."""
-    near = (
-        claim[max(0, quantity.start - 40) : quantity.start] + "\0" + claim[quantity.end : quantity.end + 24]
-    )
+def _way(claim: str, quantity: Quantity | None) -> int:
+    """Return 1 or -1 for a rise or fall beside a number, or anywhere; 0 without one."""
+    near = claim
+    if quantity is not None:
+        before = claim[max(0, quantity.start - 40) : quantity.start]
+        near = before + "\0" + claim[quantity.end : quantity.end + 24]
     up, down = UP.search(near), DOWN.search(near)
     return (1 if up else -1) if bool(up) != bool(down) else 0
 
@@ -622,58 +833,132 @@ def _is_change(claim: str, quantity: Quantity) -> bool:
     )
 
 
-_CLAUSE = re.compile(r"[,;、，；]|\band\b|\bwhile\b|(?<=[가-힣](?:고|며))\s")
+_CLAUSE = re.compile(
+    r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
+    re.I,
+)
 
 
-def _in_named_columns(claim: str, quantity: Quantity, found: Sequence[_Placed]) -> Sequence[_Placed]:
-    """Return the cells in columns whose words stand beside a number; none where columns differ unnamed.
-
-    Columns that are periods were chosen before.
-    """
-    bare = [p for p in found if not p.cell.periods and not p.cell.is_change]
-    if len({p.cell.column for p in bare}) < 2:
-        return found
-    ends = [0, *(m.end() for m in _CLAUSE.finditer(claim)), len(claim)]
-    near = claim[max(e for e in ends if e <= quantity.start) : min(e for e in ends if e >= quantity.end)]
-    for said in (near, claim):
-        words = {_fold(match[0]) for match in _WORD.finditer(said.casefold())}
-        named = [(len(words & set(_label_words(p.cell.column))), p) for p in bare]
-        most = max(count for count, _ in named)
-        if most:
-            return [p for count, p in named if count == most]
-    return []
+def _without(text: str, placed: _Placed) -> str:
+    """Return a text without the words of a cell's labels, which may be words of a direction: "More Computing"."""
+    return _blanked(text, {*placed.row, *placed.beside})
 
 
-def _comparable(quantity: Quantity, cell: TableCell) -> bool:
-    if quantity.unit == "%" or cell.quantity.unit == "%":
-        return quantity.unit == cell.quantity.unit
-    return not (quantity.unit and cell.quantity.unit) or quantity.unit == cell.quantity.unit
+def _without_rows(said: _Statement, here: Sequence[_Placed]) -> str:
+    return _blanked(said.text, {"more", "up", "net"} & {word for p in here for word in p.row if p.row})
 
 
-def _fits(asked: _Asked, cell: TableCell) -> bool:
-    quantity = asked.quantity
-    if cell.is_change:
-        sign = asked.sign or (-1 if quantity.value < 0 else 1)
-        if (cell.quantity.value < 0) != (sign < 0) and cell.quantity.value:
-            return False
-    elif quantity.value < 0 < cell.quantity.value:
+_NO_WAY = re.compile(r"\b(?:add(?:s|ed)? up|ma[dk]e up|fall(?:s|ing)? due|up to)\b", re.IGNORECASE)
+
+
+def _blanked(text: str, words: Collection[str]) -> str:
+    text = _NO_WAY.sub(lambda m: " " * len(m[0]), text)
+    return _WORD.sub(lambda m: " " * len(m[0]) if m[0].isascii() and _fold(m[0]) in words else m[0], text)
+
+
+def _latest_of(found: Sequence[_Placed]) -> list[_Placed]:
+    """Return the cells of the latest year among those given, of the shortest span of time."""
+    years = [p.cell.periods[0].year for p in found if p.cell.periods]
+    return (
+        [p for p in found if p.cell.periods and p.cell.periods[0].year == max(years)]
+        if years
+        else list(found)
+    )
+
+
+def _alone_in_unit(placed: _Placed, found: Sequence[_Placed]) -> bool:
+    """Return True for the only cell of a column with its unit, which then says what it is."""
+    unit = placed.cell.quantity.unit
+    column = [p for p in found if p.table == placed.table and p.cell.column == placed.cell.column]
+    return bool(unit) and [p.cell.quantity.unit for p in column].count(unit) == 1
+
+
+def _states(text: str, time: StatedTime) -> bool:
+    return any((p.year, p.month, p.day) == (time.year, time.month, time.day) for p in periods(text))
+
+
+def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:
+    """Return True for a number that is part of a name: "Office 365 Suite"."""
+    told = claim[quantity.start : quantity.end + 2]
+    return len(told.strip()) > quantity.end - quantity.start and told in labels
+
+
+def _length(period: StatedTime) -> tuple[int, int]:
+    return period.months, period.quarter
+
+
+def _same_column(one: _Placed, other: _Placed) -> bool:
+    a, b = one.cell, other.cell
+    return one.table == other.table and one is not other and (a.column, a.periods) == (b.column, b.periods)
+
+
+def _in_unit_of(read: Quantity, cell: str, head: str) -> Quantity:
+    """Return the number of an answer's cell in the scale that its table states."""
+    negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
+    read = replace(read, value=-abs(read.value) if negative else read.value)
+    unit = stated_scale(head)
+    if unit is None or read.unit not in ("", "USD", "KRW", "JPY", "EUR", "GBP", "CNY") or read.step != 1:
+        return read
+    power = Decimal(10) ** unit[0]
+    return replace(read, value=read.value * power, step=power, unit=read.unit or unit[1])
+
+
+def _comparable(quantity: Quantity, text: str, cell: TableCell) -> bool:
+    """Return True where a number may be a cell's by its unit, which the labels may state."""
+    if same_unit(quantity.unit, cell.quantity.unit):
+        return True
+    unit = re.sub(r"[\d.,\s]+", "", text[quantity.start : quantity.end]).casefold()
+    labels = f"{cell.row} {cell.column} {cell.around}".casefold()
+    return not cell.quantity.unit and quantity.unit not in MONEY and bool(unit) and unit in labels
+
+
+def _fits(quantity: Quantity, placed: _Placed, lead: str) -> bool:
+    """Return True where a number is a cell's, and is called a loss where that may be one."""
+    cell = placed.cell
+    lost = bool(_LOSS.search(lead)) or quantity.value < 0
+    if "(loss" in f"{cell.row} {cell.section}".casefold() and lost != (cell.quantity.value < 0):
+        return False
+    if quantity.value < 0 < cell.quantity.value:
         return False
     as_written = not quantity.unit and quantity.step == 1 and abs(quantity.value) == abs(cell.written.value)
-    return as_written or quantity.fits(cell.quantity)
+    bare = replace(quantity, unit="") if not cell.quantity.unit and quantity.unit not in MONEY else quantity
+    return as_written or bare.fits(cell.quantity)
 
 
-def _as_sum(known: Sequence[_Placed], quantity: Quantity) -> Reading | None:
+def _difference(
+    quantity: Quantity, now: _Placed, before: _Placed, way: int, *, percent: bool
+) -> "_Found | None":
+    """Compare a stated change with the difference of two cells, or with the rate of it."""
+    one, other = now.cell.quantity, before.cell.quantity
+    if percent and not other.value:
+        return None
+    value = (one.value - other.value) / (abs(other.value) if percent else 1) * (100 if percent else 1)
+    told = f"{_written(now.cell)} - {_written(before.cell)}"
+    told = (
+        f"({told}) / {_written(before.cell)} = {value:.1f} %"
+        if percent
+        else f"{told} = {_plain(value, now.cell)}"
+    )
+    found = _result(
+        quantity, replace(quantity if percent else one, value=value, bound=""), [now, before], told
+    )
+    if value and (value > 0) != (way > 0):
+        return _Found(Reading(False, found.reading.spans, said=told), found.used)
+    return found
+
+
+def _as_sum(known: Sequence[_Placed], quantity: Quantity) -> "_Found":
     """Compare a stated quantity with the sum of cells."""
     value = sum((p.cell.quantity.value for p in known), Decimal(0))
     told = " + ".join(_written(p.cell) for p in known) + f" = {_plain(value, known[0].cell)}"
     return _result(quantity, replace(known[0].cell.quantity, value=value), known, told)
 
 
-def _result(quantity: Quantity, got: Quantity, used: Sequence[_Placed], told: str) -> Reading | None:
+def _result(quantity: Quantity, got: Quantity, used: Sequence[_Placed], told: str) -> "_Found":
     spans = tuple(dict.fromkeys(map(_row, used)))
     if quantity.fits(got):
-        return Reading(True, spans, calculation=told)
-    return Reading(False, spans, said=told)
+        return _Found(Reading(True, spans, calculation=told), used)
+    return _Found(Reading(False, spans, said=told), used)
 
 
 def _row(placed: _Placed) -> Span:
@@ -722,40 +1007,23 @@ def _stands(word: str, folded: str, words: Collection[str]) -> bool:
     return at >= 0 and not (at > 0 and "가" <= word[0] <= "힣" and "가" <= folded[at - 1] <= "힣")
 
 
-def _place(
-    label: _Label, all_labels: Sequence[_Label], folded: str, words: "dict[str, re.Match[str]]"
-) -> int:
+def _place(row: Sequence[str], rows: Sequence[Sequence[str]], said: _Statement) -> int:
     """Return the place of a label's word that no other label has."""
-    others = {w for other in all_labels if other is not label for w in other.words}
-    own = [w for w in label.words if w not in others] or list(label.words)
-    return min(words[w].start() if w in words else folded.find(w) for w in own)
+    others = {word for other in rows if other is not row for word in other}
+    own = [word for word in row if word not in others] or list(row)
+    places = {_fold(match[0]): match.start() for match in reversed(list(_WORD.finditer(said.folded)))}
+    return min(places.get(word, said.folded.find(word)) for word in own)
 
 
-def _rest(claim: str, labels: Sequence[_Label]) -> frozenset[str]:
-    """Return the content words of a statement besides labels, numbers and periods."""
-    spans = [(p.start, p.end) for p in periods(claim)] + [(q.start, q.end) for q in quantities(claim)]
-    bare = claim
+def _rest(text: str) -> frozenset[str]:
+    """Return the content words of a text besides numbers, periods and words of direction and calculation."""
+    spans = [(p.start, p.end) for p in periods(text)] + [(q.start, q.end) for q in quantities(text)]
+    bare = text
     for start, end in sorted(spans, reverse=True):
         bare = bare[:start] + " " * (end - start) + bare[end:]
-    for cue in (DOWN, UP, _SHARE, _SUM, _WHOLE):
+    for cue in (_SUM, _SHARE, _WAYS, _WHOLE, _SUPERLATIVE, _COMPARED, _YEAR_ON_YEAR):
         bare = cue.sub(" ", bare)
-    named = {word for label in labels for word in label.words}
-    return frozenset(
-        w for w in content_words(bare) if _fold(w) not in named and w not in _TINY and w not in named
-    )
-
-
-def _uncovered(rest: Collection[str], cell: TableCell) -> set[str]:
-    told = content_words(f"{cell.row} {cell.column} {cell.section} {cell.around}")
-    given = set(told)
-    for same in _SAME_METRIC:
-        if same & given:
-            given |= same
-    return {
-        w
-        for w in rest
-        if w not in given and not any(w in g or g in w for g in given if not w.isascii() and len(g) > 1)
-    }
+    return frozenset(w for w in content_words(bare) if w not in _TINY)
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:

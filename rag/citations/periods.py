@@ -37,7 +37,7 @@ _PATTERN = re.compile(
     rf"|(?P<iso>\b(?P<year5>{_Y})[-/.](?P<mon5>\d{{1,2}})[-/.](?P<day5>\d{{1,2}})\b)"
     rf"|(?P<cjk>(?P<year6>{_Y})\s?[년年](?:度|도)?(?:\s?\([^)]{{1,12}}\))?\s?(?:(?P<mon6>\d{{1,2}})\s?[월月]\s?(?:(?P<day6>\d{{1,2}})\s?[일日])?)?)"
     rf"|(?P<era>(?P<ename>明治|大正|昭和|平成|令和)(?P<eyear>\d{{1,2}}|元)年(?:(?P<mon7>\d{{1,2}})月(?:(?P<day7>\d{{1,2}})日)?)?)"
-    rf"|(?P<year>(?<![\d,.$€£¥₩])(?<!\D-)\b{_Y}\b(?![,.]?\d|\s?%|\s?[만억조万億]))(?P<decade>s\b)?"
+    rf"|(?P<year>(?<![\d,.$€£¥₩])(?<!\D-)\b{_Y}\b(?![,.]?\d|\s?%|\s?(?:[만억조万億台種人名個件本冊円か]|[명대개종건권원]\b)))(?P<decade>s\b)?"
     r"|(?P<back>\b(?:a|one) year (?:before|earlier|ago|prior)|\bthe (?:year before|prior[- ]year|previous year)(?:\s+quarter)?"
     r"|\bsame (?:quarter|period)(?: (?:a|the|of the|last|in the) (?:year|previous year|prior year)(?: (?:before|earlier))?)?|전년\s?(?:동기|도?\s?같은 기간)|前年同期|前年|전년)",
     re.IGNORECASE,

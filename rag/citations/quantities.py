@@ -83,7 +83,7 @@ _ABOVE = re.compile(
     r"(?:more than|over|above|at least|exceed\w*|upwards? of|greater than|no less than)\s*$", re.I
 )
 _BELOW = re.compile(
-    r"(?:(?:less|fewer) than|under|below|at most|up to|no (?:more|longer|later|higher|greater) than"
+    r"(?:(?:less|fewer) than|under|below|at most|(?<!add )(?<!adds )(?<!added )up to|no (?:more|longer|later|higher|greater) than"
     r"|(?:not|never|n[’']t) exceed(?:ing)?)(?:\s+an?\s+(?:total|maximum|aggregate)(?:\s+amount)?(?:\s+of)?)?\s*$",
     re.IGNORECASE,
 )
@@ -163,6 +163,10 @@ def quantities(text: str) -> list[Quantity]:
     return found
 
 
+_COUNTED = re.compile(r"\s?(?:[台種人名個件本冊か]|[명대개종건권](?:[을를이가은는의,.\s]|\Z))")
+"""Counters after a number that is no year: 1968台."""
+
+
 def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
     """Return the quantities of a text that are no years and no parts of its dates.
 
@@ -174,7 +178,8 @@ def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
     return [
         q
         for q in quantities(text)
-        if not q.is_year and not any(p.start < q.end and q.start < p.end for p in dated)
+        if not (q.is_year and "," not in text[q.start : q.end] and not _COUNTED.match(text, q.end))
+        and not any(p.start < q.end and q.start < p.end for p in dated)
     ]
 
 
@@ -274,7 +279,7 @@ def _bound(text: str, start: int, end: int) -> str:
 _SCALE_LINE = re.compile(
     r"(?:\bin|단위\s*[::]?|単位\s*[::]?|单位\s*[::]?)\s*(?:U\.?S\.?\s+)?(?P<currency>dollars|euros|yen|won)?\s*"
     rf"(?:of\s+)?(?P<scale>thousands|millions|billions|[{_CJK}]+)\s*(?:of\s+)?(?P<unit>{_UNIT})?"
-    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m|[{_CJK}]+)\s*(?P<unit2>{_UNIT})?\s*\)",
+    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m(?=\s*\))|[{_CJK}]+)\s*(?:(?P<unit2>{_UNIT})|[명대건개톤인人台件個])?\s*\)",
     re.IGNORECASE,
 )
 

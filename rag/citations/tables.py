@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 
 from rag.citations.periods import StatedTime, period_parts, periods
 from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
 from rag.text.tables import BAR
 
 MOST_CELLS = 4000  # of a passage
-_HEAD_LINES = 12  # lines above loose rows that may hold their heading
-_VALUE = r"(?:US\$|[$€£¥₩])?\s?[(\[]?[-−–△▲+]?\s?(?:US\$|[$€£¥₩])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?[)\]]?\s?%?\s?\)?|(?<=\s)[—–-](?=\s|$)"
+_HEAD_LINES = 14  # lines above loose rows that may hold their heading
+_MOST_BETWEEN = 5  # lines between two rows of a table
+_VALUE = r"(?:US\$|[$€£¥₩])?\s?[(\[]?[-−–△▲+]?\s?(?:US\$|[$€£¥₩])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?[)\]]?\s?%?\s?\)?(?:\s?(?:years|months|days))?|(?<=\s)[—–-](?=\s|$)"
 _ROW = re.compile(
     rf"^\s*(?P<label>\S.*?)[\s.:]+(?P<values>(?:(?:US\$|[$€£¥₩])\s?)?(?:{_VALUE})(?:\s+(?:{_VALUE}))*)\s*$"
 )
@@ -24,13 +24,16 @@ _VALUES = re.compile(_VALUE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _CHANGE = re.compile(r"(?:%\s*)?\bchange\b|증감률?|증가율|변동|増減率?|前年比|变化|增长", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
+_FOOTNOTE = re.compile(r"\(\d\)")
+_YEARS = re.compile(r"\b(?:19|20)\d\d\b")
 _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"[.。!?]\s*$")
 _BARE_MONTH = re.compile(
     r"\s*(?:(?:year|quarter|months|period)s? ended )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s*",
     re.I,
 )
-_OTHER_LETTERS = 30  # of a line of a heading besides its periods
+_OTHER_LETTERS = 45  # of a line of a heading besides its periods
+_LINKS = re.compile(r"\b(?:of|and|the|for|in|year|ended|ending|as)\b|[,()]", re.IGNORECASE)
 _LONGEST_LABEL = 90  # characters of the label of a single number
 _UNSCALED = re.compile(
     r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
@@ -124,7 +127,7 @@ def split_row(line: str) -> list[tuple[str, int]]:
 def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table: int) -> Iterator[TableCell]:
     head = [cell for cell, _ in split_row(lines[0].text)]
     caption = " ".join(line.text for line in before if "|" not in line.text)
-    around = f"{above} {caption} {' '.join(head)}"
+    around = f"{above} {caption} {head[0] if head else ''}"
     columns = [_column(text) for text in head]
     units = f"{above} {caption} {head[0] if head else ''}"
     section = ""
@@ -188,24 +191,33 @@ def _signed(read: Quantity, cell: str) -> Quantity:
 
 
 # Loose rows
-def _read_row(line: str) -> tuple[str, list[tuple[str, int]]] | None:
+_Row = tuple[str, list[tuple[str, int]]]
+
+
+def _read_row(line: str) -> _Row | None:
     """Return label and values of a loose row, each value with its offset."""
     match = _ROW.match(line)
     turned = None if match else _TURNED_ROW.match(line)
     if turned is not None:
         name = "values" if turned["values"] else "values2"
         label = turned["label"] or turned["label2"] or ""
-        return (label, [(turned[name].strip(), turned.start(name))]) if _LETTER.search(label) else None
-    if match is None or not _LETTER.search(match["label"]) or _BARE_MONTH.fullmatch(match["label"]):
+        value = turned[name].strip()
+        labelled = _LETTER.search(label) and not _YEAR.fullmatch(value)
+        return (label, [(value, turned.start(name))]) if labelled else None
+    if match is None or _BARE_MONTH.fullmatch(match["label"]):
         return None
     base = match.start("values")
     values = [(v[0].strip(), base + v.start()) for v in _VALUES.finditer(match["values"])]
-    alone = len(values) == 1 and (values[0][0].isdigit() or len(match["label"]) > _LONGEST_LABEL)
-    return (
-        None
-        if alone and (len(match["label"]) > _LONGEST_LABEL or _YEAR.fullmatch(values[0][0]))
-        else (match["label"], values)
-    )
+    while values and ")" in values[0][0] and "(" not in values[0][0]:  # "2023 (since March 31, 2023) 683"
+        values = values[1:]
+    label = line[: values[0][1]].strip(" .:$") if values else ""
+    if not label:
+        return None
+    years = sum(bool(_YEAR.fullmatch(value)) for value, _ in values)
+    if not _LETTER.search(label):
+        return (label, values) if _YEAR.fullmatch(label) and not years else None
+    long = len(label) > _LONGEST_LABEL
+    return None if len(values) == 1 and (long or years) else (label, values)
 
 
 def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int, list[TableCell]]:
@@ -215,8 +227,8 @@ def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int
         return at, []
     width = len(first[1])
     end, rows, misses = at, [], 0
-    while end < len(lines) and misses < 3:
-        row = _row_at(lines, end)
+    while end < len(lines) and misses < _MOST_BETWEEN:
+        row = _row_at(lines, end, width)
         if row is not None and len(row[1]) == width:
             rows.append(end)
             misses = 0
@@ -230,133 +242,179 @@ def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int
     return rows[-1] + 1, list(_loose_cells(lines, rows, width, above, table))
 
 
-def _row_at(lines: Sequence[_Line], at: int) -> tuple[str, list[tuple[str, int]]] | None:
+def _row_at(lines: Sequence[_Line], at: int, width: int = 0) -> _Row | None:
+    """Return the row in a line, without the marks of footnotes that make it wider than the others."""
     text = lines[at].text
-    return None if len(text) > 200 or "|" in text else _read_row(text)
+    row = None if len(text) > 200 or "|" in text else _read_row(text)
+    while row is not None and len(row[1]) > width > 0 and _FOOTNOTE.fullmatch(row[1][0][0]):
+        row = row[0], row[1][1:]
+    return row
 
 
 def _loose_cells(
     lines: Sequence[_Line], rows: Sequence[int], width: int, above: str, table: int
 ) -> Iterator[TableCell]:
-    head = _head(lines, rows[0])
-    around = " ".join([above, *(line.text for line in head)])
-    columns = _columns("\n".join(line.text for line in head), width)
-    section = head[-1].text if head and head[-1].text.rstrip().endswith(":") else ""
-    for number in range(rows[0], rows[-1] + 1):
-        line = lines[number]
-        if number not in rows:
-            section = line.text if line.text.rstrip().endswith((":", "：")) else section
-            continue
-        label, values = _read_row(line.text) or ("", [])
-        if label.lower().startswith("total "):
-            section = section if section else ""
+    """Yield the cells of loose rows; lines between two rows are a section, or head the rows after them."""
+    top = _head(lines, rows[0])
+    units = " ".join([above, *(line.text for line in top)])
+    caption, columns, section, before = units, [_Column()] * width, "", rows[0] - len(top)
+    for number in rows:
+        between = [line.text for line in lines[before:number] if line.text.strip()]
+        head = _columns("\n".join(between), width)
+        if head is not None and (number == rows[0] or any(column.period for column in head)):
+            titles = [line for line in between if not _heads_columns(line, head)]
+            columns, caption = head, " ".join([above, *titles])
+        section = _section(between, columns) if between else section
+        before = number + 1
+        label, values = _row_at(lines, number, width) or ("", [])
         for (cell, at), column in zip(values, columns, strict=False):
-            made = _cell(label, cell, column, (section, around, around), line, at, table)
+            made = _cell(
+                label, cell, column, (section, caption, f"{units} {caption}"), lines[number], at, table
+            )
             if made is not None:
                 yield made
 
 
+def _section(between: Sequence[str], columns: Sequence[_Column]) -> str:
+    """Return the lines above a row that name its section: those after the last of a heading."""
+    heads = [n for n, line in enumerate(between) if _heads_columns(line, columns)]
+    after = [line for line in between[heads[-1] + 1 if heads else 0 :] if not stated_scale(line)]
+    named = after[-1:] if heads else after[-2:]
+    return " ".join(line for line in named if len(line) <= _LONGEST_LABEL and not _SENTENCE_END.search(line))
+
+
+def _heads_columns(line: str, columns: Sequence[_Column]) -> bool:
+    named = any(column.text and column.text.split()[-1] in line.split() for column in columns)
+    return _is_part_of_head(line) and bool(named or list(period_parts(line)) or _CHANGE.search(line))
+
+
 def _head(lines: Sequence[_Line], first: int) -> Sequence[_Line]:
-    """Return the lines above loose rows that may head them: back to the last full sentence."""
+    """Return the lines above loose rows that may head them: back to the last full sentence or row."""
     begin = first
     while begin > max(0, first - _HEAD_LINES) and not _SENTENCE_END.search(lines[begin - 1].text):
-        if _row_at(lines, begin - 1) is not None and len(lines[begin - 1].text) > 40:
+        if _row_at(lines, begin - 1) is not None:
             break
         begin -= 1
     return lines[begin:first]
 
 
-def _columns(head: str, width: int) -> list[_Column]:
-    r"""Return the columns that a heading names; without names where their number is another.
+# Headings of loose rows
+def _columns(head: str, width: int) -> list[_Column] | None:
+    r"""Return the columns that a heading names, None where it names none.
 
-    >>> [column.period.months for column in _columns("Three Months Ended Nine Months Ended\n2023 2022 2023 2022", 4)]
+    >>> [c.period.months for c in _columns("Three Months Ended Nine Months Ended\n2023 2022 2023 2022", 4)]
     [3, 3, 9, 9]
+    >>> [c.text for c in _columns("As of May 31, 2023\nOperating Leases Finance Leases Total", 3)]
+    ['May 31, 2023 Operating Leases', 'May 31, 2023 Finance Leases', 'May 31, 2023 Total']
     """
-    groups: list[StatedTime] = []
-    leaves: list[_Column] = []
-    for period in _head_parts(head):
-        if isinstance(period, _Column):
-            leaves.append(period)
-        elif period.months and not period.year and not period.month:
-            groups.append(period)
-        else:
-            leaves.append(_Column(head[period.start : period.end], period))
-    every, leaves = leaves, _zipped(leaves, width)
-    caption_end = max((c.period.end for c in every[: max(0, len(every) - width)] if c.period), default=0)
-    groups = [g for g in groups if g.start >= caption_end and _is_head_line(head, g.start)]
-    if not leaves or width % len(leaves):
-        return [_Column()] * width
-    leaves = leaves * (width // len(leaves))
-    groups = groups[-_group_count(len(groups), width) :] if groups else []
-    if not groups or width % len(groups):
-        return leaves
-    size = width // len(groups)
-    return [
-        _grouped(leaf, groups[number // size], leaves, number, size, head)
-        for number, leaf in enumerate(leaves)
-    ]
+    kept = "\n".join(line for line in head.split("\n") if _is_part_of_head(line))
+    parts = list(_head_parts(kept))
+    leaves = [c for c in parts if c.is_change or (c.period is not None and c.period.year)]
+    groups = [c.period for c in parts if c.period and c.period.months and not c.period.year]
+    days = [c.period for c in parts if c.period and c.period.day and not c.period.year]
+    for line in reversed(kept.split("\n")):
+        words = _named_columns(line, width, len(leaves))
+        if words and len(leaves) in (0, 1) and len(words) == width:
+            leaves = [_named(word, leaves) for word in words]
+            break
+        if words and len(leaves) + len(words) == width and any(True for _ in period_parts(line)):
+            leaves = [*leaves, *(_Column(word) for word in words)]
+            break
+    else:
+        leaves = _laid_out(leaves, width)
+    return _with_groups(leaves, groups, days) if leaves and len(leaves) == width else None
 
 
-def _is_head_line(head: str, at: int) -> bool:
-    """Return True where the line at an offset holds little but periods, so that it is no caption."""
-    line = head[head.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+def _named(word: str, dated: Sequence[_Column]) -> _Column:
+    return replace(dated[0], text=f"{dated[0].text} {word}") if dated else _Column(word)
+
+
+def _is_part_of_head(line: str) -> bool:
+    """Return True for a line that holds column headings: periods, "Change", or a few words, and no caption."""
+    if line.rstrip().endswith((":", "：", ".", "。")) or line.isupper() or stated_scale(line):
+        return False
     told = sum(p.end - p.start for p in period_parts(line))
-    return len(line.strip()) - told <= _OTHER_LETTERS
+    rest = _LINKS.sub("", line)
+    return bool(told or _CHANGE.search(line) or rest.istitle()) and len(rest) - told <= _OTHER_LETTERS
 
 
-def _grouped(
-    leaf: _Column, group: StatedTime, leaves: Sequence[_Column], number: int, size: int, head: str
-) -> _Column:
-    begin = number // size * size
-    dated = next((c.period for c in leaves[begin : begin + size] if c.period is not None), None)
-    period = group.merged(leaf.period or dated or StatedTime())
-    return replace(leaf, period=period, text=f"{head[group.start : group.end]} {leaf.text}")
+def _named_columns(line: str, width: int, dated: int) -> list[str]:
+    """Return the column names of a line besides its periods, as many as columns are left; else none."""
+    for period in reversed(list(period_parts(line))):
+        line = line[: period.start] + "\n" + line[period.end :]
+    words = _LINKS.sub(" ", _CHANGE.sub("\n", line)).split()
+    wanted = [n for n in (width - dated, width) if n > 0 and (n == width - dated or dated == 1)]
+    for count in wanted:
+        if count == len(words):
+            return words
+        again = next((word for word in words if words.count(word) > 1), "")
+        cut = "".join(f"{word}\n" if word == again else f"{word} " for word in words)
+        pieces = [piece.strip() for piece in cut.split("\n") if piece.strip()]
+        if again and len(pieces) == count:
+            return pieces
+    return []
 
 
-def _group_count(found: int, width: int) -> int:
-    return next((n for n in range(found, 0, -1) if width % n == 0 and n <= width), 1)
+def _laid_out(leaves: Sequence[_Column], width: int) -> list[_Column]:
+    """Return the years and changes of a heading in the order of the columns."""
+    years, changes = [c for c in leaves if not c.is_change], [c for c in leaves if c.is_change]
+    if len(years) + len(changes) > width:
+        years = years[-(width - len(changes)) :] if len(changes) < width else []
+        leaves = [c for c in leaves if c.is_change or c in years][-width:]
+    if len(leaves) == width and len(changes) > 1 and leaves[0].is_change:
+        size = len(years) // len(changes)
+        return [c for n, change in enumerate(changes) for c in (*years[n * size : (n + 1) * size], change)]
+    return list(leaves) * (width // len(leaves)) if leaves and width % len(leaves) == 0 else []
 
 
-def _zipped(leaves: list[_Column], width: int) -> list[_Column]:
-    """Return the last `width` leaves, days without a year joined with the years after them."""
-    dated = [c for c in leaves if c.period and c.period.day and not c.period.year]
-    years = [c for c in leaves if c.period and c.period.year and not c.period.month]
-    if dated and len(dated) == len(years):
-        return [
-            _Column(f"{d.text} {y.text}", d.period.merged(y.period))
-            for d, y in zip(dated, years, strict=True)
-            if d.period and y.period
-        ]
-    return leaves[-width:] if len(leaves) >= width else leaves
+def _with_groups(
+    leaves: Sequence[_Column], groups: Sequence[StatedTime], days: Sequence[StatedTime]
+) -> list[_Column]:
+    """Return columns with the spans and days that stand over several of them."""
+    count = next((n for n in range(len(groups), 0, -1) if len(leaves) % n == 0), 0)
+    found = [_spanned(c, groups[-count:], number * count // len(leaves)) for number, c in enumerate(leaves)]
+    for over in {len(found), count, 1}:
+        if over and len(days) == over:
+            found = [_spanned(c, days, number * over // len(found)) for number, c in enumerate(found)]
+            break
+    return [_from_group(c, found, count) for c in found]
 
 
-def _head_parts(head: str) -> Iterator[StatedTime | _Column]:
-    changes = [(m.start(), _Column(m[0], None, True)) for m in _CHANGE.finditer(head)]
-    dated: list[tuple[int, StatedTime]] = []
+def _spanned(column: _Column, over: Sequence[StatedTime], at: int) -> _Column:
+    if not over or column.period is None:
+        return column if not over else replace(column, text=column.text, period=over[at])
+    return replace(column, period=over[at].merged(column.period))
+
+
+def _from_group(column: _Column, columns: Sequence[_Column], groups: int) -> _Column:
+    """Return a column of changes with the period of the first column of its group."""
+    if not column.is_change:
+        return column
+    at = next(n for n, one in enumerate(columns) if one is column)
+    size = len(columns) // max(1, groups)
+    first = next((c.period for c in columns[at // size * size :] if not c.is_change and c.period), None)
+    return replace(column, period=first)
+
+
+def _head_parts(head: str) -> Iterator[_Column]:
+    """Yield the periods and changes of a heading in order; a day above a line of years is no part of the first."""
+    found = [(m.start(), _Column(m[0], None, True)) for m in _CHANGE.finditer(head)]
     for part in period_parts(head):
-        last = dated[-1][1] if dated else None
-        if (
-            last
-            and last.quarter
-            and not last.year
-            and part.year
-            and not part.month
-            and part.start - last.end < 3
-        ):
-            dated[-1] = (last.start, last.merged(part))
-        elif not part.back:
-            dated.append((part.start, part))
-    placed: list[tuple[int, StatedTime | _Column]] = [*changes, *dated]
-    yield from (entry for _, entry in sorted(placed, key=lambda pair: pair[0]))
-
-
-class TableText:
-    """Cells of a passage's text, parsed on first use."""
-
-    def __init__(self, text: str, above: str = ""):
-        self._text, self._above = text, above
-
-    @cached_property
-    def cells(self) -> tuple[TableCell, ...]:
-        """Cells of all tables, in order."""
-        return cells(self._text, self._above)
+        text = head[part.start : part.end]
+        if part.back:
+            continue
+        break_ = text.rfind("\n")
+        line = head[part.start + break_ + 1 :].partition("\n")[0]
+        if part.day and part.year and break_ >= 0 and len(_YEARS.findall(line)) > 1:
+            found.append((part.start, _Column(text[:break_], replace(part, year=0))))
+            part = replace(part, month=0, day=0)
+            text = text[break_ + 1 :]
+        found.append((part.end, _Column(" ".join(text.split()), part)))
+    joined: list[_Column] = []
+    for _, column in sorted(found, key=lambda pair: pair[0]):
+        last = joined[-1].period if joined else None
+        if last and column.period and last.quarter and not last.year and column.period.start - last.end < 3:
+            joined[-1] = _Column(f"{joined[-1].text} {column.text}", last.merged(column.period))
+        else:
+            joined.append(column)
+    yield from joined

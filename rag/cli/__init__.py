@@ -1,4 +1,4 @@
-"""The command line: `footnote ingest | sync | tree | ask | check | eval | export | verify | model ...`."""
+"""The command line: `footnote serve | demo | doctor | ingest | ask | check | eval | keys | mcp ...`."""
 
 import logging
 import sys
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rag.cli import admin, ask, check, evaluate, export, ingest
+from rag.cli import admin, ask, check, doctor, evaluate, export, ingest, keys, mcp, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
-MODULES = (ingest, ask, check, evaluate, export, admin)
+MODULES = (serve, doctor, ingest, ask, check, evaluate, export, keys, mcp, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,11 @@ def _run(options: Options) -> int:
 def parser() -> Parser:
     """Return the command line's parser."""
     top = Parser(prog="footnote", description="Chat with your own documents, every statement cited.")
-    top.add_argument("--data", type=Path, help="the data directory (default: FOOTNOTE_DATA, or ./data)")
+    top.add_argument(
+        "--data",
+        type=Path,
+        help="the data directory (default: FOOTNOTE_DATA, or ./data in a clone, or the platform's)",
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     for module in MODULES:
         module.add_commands(commands)

@@ -4,10 +4,11 @@ import json
 import sys
 from contextlib import closing
 from dataclasses import asdict
+from getpass import getpass
 from pathlib import Path
 
 from rag import settings as config
-from rag.cli.common import Commands, Options, ProgressBar, run_ingest, say
+from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
 from rag.ingest.library import Library
@@ -15,18 +16,21 @@ from rag.ingest.queue import remove_person
 from rag.models.local import catalog
 from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import install, try_out
-from rag.models.packaged.catalog import fetch
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
 from storage import backup
 from storage.accounts import People
+from storage.audit_log import AuditEntry, AuditTrail
 from storage.database import Database
 from storage.documents import owners
+from storage.drill import drill
 from storage.errors import StorageError
 from storage.records import PersonRecord
 
 BACKUP = """Write every document, chat and setting into one new file, also while the app runs. What can be
-made from them again, the search indexes, is left out; so are keys and passwords."""
+made from them again, the search indexes, is left out; so are keys and passwords. The file is encrypted with
+the passphrase of the settings (FOOTNOTE_BACKUP_PASSPHRASE), or with one that --encrypt asks for.
+`footnote backup drill FILE` restores a backup into a folder aside, checks all in it, and removes it."""
 RESTORE = """Put a backup into a data directory that holds nothing yet, and make its documents searchable. A
 backup of the ledger alone (*.db) is put in the ledger's place, and what was there is kept."""
 
@@ -37,22 +41,40 @@ def add_commands(commands: Commands) -> None:
     saving = commands.add_parser(
         "backup", help="write documents, chats and settings into one file", description=BACKUP
     )
-    saving.add_argument("file", type=Path, metavar="FILE")
-    saving.set_defaults(command=_backup_command)
+    saving.add_argument("words", nargs="+", metavar="[drill] FILE")
+    saving.add_argument("--encrypt", action="store_true", help="ask for a passphrase, unless one is set")
+    saving.set_defaults(command=_backup_command, refuse=saving.error)
 
     restore = commands.add_parser("restore", help="put a backup back", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE")
     restore.set_defaults(command=_restore_command)
     _add_user_commands(commands)
+    _add_audit_command(commands)
 
 
 def _backup_command(settings: Settings, options: Options) -> int:
+    if len(options.words) == 2 and options.words[0] == "drill":
+        return _drill(settings, Path(options.words[1]))
+    if len(options.words) > 1:
+        options.refuse("name one file, or `drill` and one file")
+    return _save(settings, Path(options.words[0]), encrypt=options.encrypt)
+
+
+def _save(settings: Settings, file: Path, *, encrypt: bool) -> int:
     _refuse_server(settings)
+    passphrase = settings.backup_passphrase.get_secret_value()
+    if encrypt and not passphrase:
+        passphrase = _new_passphrase()
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     with ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B") as bar:
-        manifest = backup.write(settings.data, options.file, also, bar)
-    print(f"{manifest.originals} documents, the chats and the settings are saved in {options.file}.")
-    print(f"It has {options.file.stat().st_size / 1e6:,.1f} MB, unencrypted: keep it where only you read it.")
+        manifest = backup.write(settings.data, file, also, bar, passphrase=passphrase)
+    print(f"{manifest.originals} documents, the chats and the settings are saved in {file}.")
+    kept = (
+        "encrypted: without its passphrase nobody can read it, so keep that elsewhere."
+        if passphrase
+        else "unencrypted: keep it where only you read it."
+    )
+    print(f"It has {file.stat().st_size / 1e6:,.1f} MB, {kept}")
     for name in manifest.lost.values():
         say(f"The original file of {name} is gone or damaged, and is not in the backup. Its text is.")
     return 1 if manifest.lost else 0
@@ -67,11 +89,51 @@ def _restore_command(settings: Settings, options: Options) -> int:
         )
         return 0
     with ProgressBar(unit="B") as bar:
-        manifest = backup.restore_into(settings.data, options.file, bar)
+        passphrase = _passphrase_of(options.file, settings)
+        manifest = backup.restore_into(settings.data, options.file, bar, passphrase=passphrase)
     print(
         f"Restored {manifest.originals} documents, the chats and the settings of {manifest.made}.", flush=True
     )
     return _make_searchable(load({"data": settings.data}))
+
+
+def _drill(settings: Settings, file: Path) -> int:
+    beside = settings.data if settings.data.is_dir() else None
+    with ProgressBar(unit="B") as bar:
+        found = drill(file, beside, bar, passphrase=_passphrase_of(file, settings))
+    print(
+        f"The backup of {found.made} was restored into a folder aside, opened and checked, and the folder is "
+        f"removed again. It has {found.people} people, {found.documents} documents with {found.originals} "
+        f"originals and {found.passages} passages, {found.chats} chats with {found.messages} messages."
+    )
+    for fault in found.faults:
+        say(fault)
+    print(f"{len(found.faults)} faults were found." if found.faults else "Nothing is wrong with it.")
+    return 1 if found.faults else 0
+
+
+def _passphrase_of(file: Path, settings: Settings) -> str:
+    """Return the passphrase for a backup: that of the settings, or one that is asked for."""
+    if not backup.needs_passphrase(file):
+        return ""
+    known = settings.backup_passphrase.get_secret_value()
+    if not known and not sys.stdin.isatty():
+        raise StorageError(
+            f"{file} is encrypted. Give its passphrase as FOOTNOTE_BACKUP_PASSPHRASE, or use a terminal."
+        )
+    return known or getpass("Passphrase of the backup: ")
+
+
+def _new_passphrase() -> str:
+    """Ask for a passphrase twice."""
+    if not sys.stdin.isatty():
+        raise StorageError(
+            "There is no terminal to ask for a passphrase. Give it as FOOTNOTE_BACKUP_PASSPHRASE."
+        )
+    chosen = getpass("Passphrase for the backup: ")
+    if chosen != getpass("The same again: "):
+        raise StorageError("The two passphrases differ. Nothing was written. Try again.")
+    return chosen
 
 
 def _make_searchable(settings: Settings) -> int:
@@ -161,6 +223,36 @@ def describe(record: PersonRecord) -> str:
     )
 
 
+# footnote audit
+AUDIT = """The audit log, newest first: sign-ins, keys, removals, exports and changes of settings, of
+everyone. It has no content and no names of files, and cannot be changed."""
+
+
+def _add_audit_command(commands: Commands) -> None:
+    audit = commands.add_parser(
+        "audit", help="who signed in, removed, exported or changed what", description=AUDIT
+    )
+    audit.add_argument("--json", action="store_true", help="one JSON line per entry")
+    audit.add_argument(
+        "--limit", type=positive, default=100, metavar="N", help="entries shown (default: 100)"
+    )
+    audit.set_defaults(command=_audit_command)
+
+
+def _audit_command(settings: Settings, options: Options) -> int:
+    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+        for entry in AuditTrail(database).list(limit=options.limit):
+            print(json.dumps(asdict(entry), default=str) if options.json else describe_entry(entry))
+    return 0
+
+
+def describe_entry(entry: AuditEntry) -> str:
+    """Return an entry of the audit log in a line."""
+    who = entry.who or f"removed person {entry.person}"
+    detail = "".join(f", {name} {value}" for name, value in entry.detail.items())
+    return f"{entry.at:%Y-%m-%d %H:%M:%S}  {who}: {entry.kind.replace('_', ' ')}{detail}"
+
+
 # footnote model
 
 
@@ -188,7 +280,7 @@ def _fetch_command(settings: Settings, options: Options) -> int:
         _install(offer, settings.model_cache)
         print(f"{offer.name} is ready.")
         return 0
-    fetch(name, settings.model_cache, progress=lambda message: print(message, file=sys.stderr))
+    fetch_model(name, settings.model_cache)
     embedder = make_embedder(settings.model_copy(update={"embedding_model": name}))
     print(f"{embedder.name} is ready: {embedder.dimension} dimensions.")
     return 0

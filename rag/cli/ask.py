@@ -1,7 +1,8 @@
 """The `footnote ask` command: answer one question over the library."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from itertools import starmap
 from pathlib import Path
@@ -13,12 +14,14 @@ from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
+from rag.cli.remote import ask_events, running_server
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
 from rag.jobs import never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.settings import RetrieverName, Settings
+from storage.errors import DataDirectoryLocked
 
 
 def add_commands(commands: Commands) -> None:
@@ -38,26 +41,15 @@ def add_commands(commands: Commands) -> None:
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "narrowed_to": None, "left_out": []}
-    with open_services(settings) as (services, library):
-        library.recover()
-        pipeline = make_pipeline(
-            settings,
-            library,
-            services.llm,
-            retriever=options.retriever,
-            k=options.k,
-            scope=scope_within(library.collections, options.collection),
-        )
-        for event in pipeline.ask(question, history, never):
+    with closing(_events(settings, options, question, history)) as events:
+        for event in events:
             if isinstance(event, Degraded):
                 say(event.sentence)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
-        if options.json:
-            said, cited = result["answer"], result["cited"]
-            for checked in pipeline.check(said, cited, result["passages"]):
-                result.update(_cited(checked, result) if isinstance(checked, Checked) else {})
+            if isinstance(event, Timings) and not options.json:
+                break  # nothing more is shown
     if options.json:
         del result["cited"]
         keys = ("id", "document", "page", "heading", "text", "score", "found_by")
@@ -67,6 +59,33 @@ def _ask_command(settings: Settings, options: Options) -> int:
     else:
         print("\n\n" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
     return 0
+
+
+def _events(
+    settings: Settings, options: Options, question: str, history: Sequence[tuple[str, str]]
+) -> Generator[object]:
+    """Yield the events of the answer and of its check: of this process, or of the server that runs."""
+    try:
+        with open_services(settings) as (services, library):
+            library.recover()
+            pipeline = make_pipeline(
+                settings,
+                library,
+                services.llm,
+                retriever=options.retriever,
+                k=options.k,
+                scope=scope_within(library.collections, options.collection),
+            )
+            passages: Sequence[Passage] = ()
+            done: Done | None = None
+            for event in pipeline.ask(question, history, never):
+                passages = event.passages if isinstance(event, Sources) else passages
+                done = event if isinstance(event, Done) else done
+                yield event
+            if done is not None:
+                yield from pipeline.check(done.text, done.citations, passages)
+    except DataDirectoryLocked as locked:
+        yield from ask_events(running_server(settings, locked), question, history, options)
 
 
 def _history(path: Path | None) -> list[tuple[str, str]]:
@@ -96,8 +115,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
             return {"passages": passages}
-        case Done():
-            return {**_cited(event, so_far), "model": event.model}
+        case Done() | Checked():
+            return _cited(event, so_far)
         case Timings(ms):
             return {"timings_ms": ms}
     return {}
@@ -105,7 +124,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
 
 def _cited(event: Done | Checked, so_far: dict[str, Any]) -> dict[str, Any]:
     citations = [_citation(citation, so_far["passages"]) for citation in event.citations]
-    return {"answer": event.text, "citations": citations, "cited": event.citations}
+    model = {"model": event.model} if isinstance(event, Done) else {}
+    return {"answer": event.text, "citations": citations, "cited": event.citations, **model}
 
 
 def _citation(citation: Citation, passages: Sequence[Passage]) -> dict[str, Any]:

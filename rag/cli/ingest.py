@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rag.api_client import ApiClient
 from rag.cli.common import (
     Commands,
     Options,
@@ -17,9 +18,10 @@ from rag.cli.common import (
     run_ingest,
     say,
 )
+from rag.cli.remote import add_file, ensure_collection, running_server
 from rag.connectors.registry import open_source
 from rag.connectors.sync import Sync, SyncProgress
-from rag.errors import DocumentRefused, EmbeddingError, FootnoteError, SourceError
+from rag.errors import ApiError, DocumentRefused, EmbeddingError, FootnoteError, SourceError
 from rag.factory import make_means
 from rag.ingest.library import Library
 from rag.ingest.parsers import unpack
@@ -27,9 +29,13 @@ from rag.ingest.paths import FoundFile, iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
 from rag.settings import Settings
+from storage.errors import DataDirectoryLocked
 from storage.records import SourceRecord
 from storage.sources import SourceItems, SourceStore
 
+AddOne = Callable[[str, str, bytes], dict[str, Any]]
+"""Adds a file, by its path as shown, its name and its content; returns the line of its result."""
+STATUSES = {"new": "ready", "replaces": "replaced", "unchanged": "unchanged"}
 SLOW = {
     "embedding": "embedding {total} passages; stopped, it goes on the next time",
     "words": "indexing the words of {total} passages anew; stopped, it goes on the next time",
@@ -56,19 +62,38 @@ def add_commands(commands: Commands) -> None:
 
 def _ingest_command(settings: Settings, options: Options) -> int:
     files = list(iter_files(options.paths))
+    try:
+        with open_library(settings) as library:
+            return _ingest_here(library, files, options)
+    except DataDirectoryLocked as locked:
+        return _ingest_there(running_server(settings, locked), files, options)
+
+
+def _ingest_here(library: Library, files: Sequence[FoundFile], options: Options) -> int:
+    library.recover()
+    _renew_bm25(library)
+    into = None
+    if (name := options.collection) is not None:
+        into = (library.collections.named(name) or library.collections.create(name)).id
+    add = partial(_ingest_one, library, into=into, quiet=options.json)
+    status = _ingest_files(files, add, options)
+    _resplit_if_due(library)
+    _weigh_if_due(library)
+    return status
+
+
+def _ingest_there(client: ApiClient, files: Sequence[FoundFile], options: Options) -> int:
+    if options.collection is not None:
+        ensure_collection(client, options.collection)
+    return _ingest_files(files, partial(_send_one, client, into=options.collection), options)
+
+
+def _ingest_files(files: Sequence[FoundFile], add: AddOne, options: Options) -> int:
     refused = 0
-    with open_library(settings) as library:
-        library.recover()
-        _renew_bm25(library)
-        into = None
-        if (name := options.collection) is not None:
-            into = (library.collections.named(name) or library.collections.create(name)).id
-        for file in files:
-            for result in _ingest_file(library, file, into, quiet=options.json):
-                refused += result["status"] == "refused"
-                print_result(result, _ingest_line(result), options)
-        _resplit_if_due(library)
-        _weigh_if_due(library)
+    for file in files:
+        for result in _ingest_file(file, add):
+            refused += result["status"] == "refused"
+            print_result(result, _ingest_line(result), options)
     return 1 if refused else 0
 
 
@@ -113,9 +138,7 @@ def _reindex_beside(library: Library) -> None:
     print(f"Embedded with {library.reindexer.answering}, before with {before}.")
 
 
-def _ingest_file(
-    library: Library, file: FoundFile, into: str | None, *, quiet: bool
-) -> Iterator[dict[str, Any]]:
+def _ingest_file(file: FoundFile, add: AddOne) -> Iterator[dict[str, Any]]:
     """Add a file, or each document of a ZIP archive; yield what became of it."""
     path, name, outside = file
     if outside:
@@ -133,10 +156,10 @@ def _ingest_file(
         yield _refused(path_text(path), str(error))
         return
     if archive is None:
-        yield _ingest_one(library, path_text(path), name, content, into, quiet=quiet)
+        yield add(path_text(path), name, content)
         return
     for inside, unpacked in archive.attached:
-        yield _ingest_one(library, f"{path_text(path)}: {inside}", inside, unpacked, into, quiet=quiet)
+        yield add(f"{path_text(path)}: {inside}", inside, unpacked)
     if archive.note:
         yield _refused(path_text(path), archive.note)
 
@@ -147,7 +170,7 @@ def _refused(path: str, reason: str) -> dict[str, Any]:
 
 
 def _ingest_one(
-    library: Library, path: str, name: str, content: bytes, into: str | None, *, quiet: bool
+    library: Library, path: str, name: str, content: bytes, *, into: str | None, quiet: bool
 ) -> dict[str, Any]:
     result = _refused(path, "")
     record, outcome = library.add(name, content)
@@ -160,9 +183,22 @@ def _ingest_one(
         reason = str(error)
     record = library.documents.get(record.id)
     if reason is None and record.state != "refused":
-        result["status"] = {"new": "ready", "replaces": "replaced", "unchanged": "unchanged"}[outcome]
+        result["status"] = STATUSES[outcome]
     found = {"document_id": record.id, "pages": record.pages, "chunks": record.chunks}
     return {**result, **found, "reason": reason or record.reason}
+
+
+def _send_one(client: ApiClient, path: str, name: str, content: bytes, *, into: str | None) -> dict[str, Any]:
+    """Add a file by the server that runs, and wait for it."""
+    result = _refused(path, "")
+    try:
+        outcome, document = add_file(client, name, content, into)
+    except ApiError as error:
+        return {**result, "reason": str(error)}
+    if document["state"] == "ready":
+        result["status"] = STATUSES[outcome]
+    found = {"document_id": document["id"], "pages": document["pages"], "chunks": document["chunks"]}
+    return {**result, **found, "reason": document["reason"]}
 
 
 def _resplit_if_due(library: Library) -> None:
@@ -186,7 +222,7 @@ def _ingest_line(result: dict[str, Any]) -> str:
 
 
 # footnote sync
-SYNC = """Read the sources that were added on the Sources page: all of them, or those named. What is
+SYNC = """Read the sources that were added in the Library: all of them, or those named. What is
 new or changed there is taken and embedded, what is gone goes. Stopped, it goes on where it was."""
 
 
@@ -235,7 +271,7 @@ def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> lis
         if name not in there:
             known = ", ".join(sorted(there)) or "none yet"
             raise SourceError(
-                f"There is no source {name!r}. There are: {known}. Add one on the Sources page."
+                f"There is no source {name!r}. There are: {known}. Add one in the Library under Sources."
             )
     return [record for record in records if not names or record.name in names]
 

@@ -185,8 +185,8 @@ class _SyncRun:
         if gone and not self._so_far.items and not self._may_be_empty:
             raise SourceEmptied(
                 "The source is empty now, though it was not before, so nothing was removed. See whether it "
-                "can be reached as a whole. If it is meant to be empty, confirm that on the Sources page, or "
-                "by footnote sync --may-be-empty, and what came from it goes."
+                "can be reached as a whole. If it is meant to be empty, confirm that in the Library under "
+                "Sources, or by footnote sync --may-be-empty, and what came from it goes."
             )
         self._drop(gone)
         removed: set[str] = set()

@@ -15,8 +15,10 @@ from rag.index.chunks import to_document
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
+from rag.retrieval.prose import is_informative
 from rag.retrieval.sentences import width
 from rag.text.language import STOP_WORDS, language, without_particle
+from rag.text.questions import sentence_questions, table_questions
 from rag.text.sentences import sentences
 from storage.documents import Documents
 from storage.lab import QuestionSets
@@ -24,24 +26,11 @@ from storage.records import ChunkRecord, DocumentRecord, MarkedPassage
 
 FEWEST, MOST = 4, 8  # words of a question made from a sentence
 FEWEST_DENSE = 3  # in languages whose words say as much as two or three English ones
-SHORTEST, LONGEST = 30, 400  # width of an informative sentence, in Latin letters
-LETTERS = 0.6  # minimum share of letters in a sentence without its spaces: less is a row of figures
 LEAVE_OUT = 4  # a question leaves out one word in four: people do not repeat all of them
 QUESTION_TOKENS = 150
 LONGEST_QUESTION = 300  # characters
 COPIED = 0.6  # maximum share of a question that is copied from the passage in one piece
 _WORD = re.compile(r"[^\W_][\w’'.,:/-]*[^\W_]|[^\W_]")
-_NO_PROSE = re.compile(
-    r"[|{}<>=\\`]|https?:|\.{4}|^\s*(?:[-*+•#>]|\d{1,3}[.)])\s|©|All rights reserved", re.I
-)
-_CONTEXT_DEPENDENT = re.compile(  # beginnings of a sentence that refers to the one before
-    r"(?:it|its|this|that|these|those|they|their|he|his|she|her|we|our|you|your|i|my|such|there|here|however"
-    r"|but|and|so|thus|then|also|therefore|moreover|furthermore|in addition|for example)\b"
-    r"|(?:그|이|저|또|또한|그러나|하지만|따라서|그리고|그런데|이에|이를|이는|그는|그녀는|그것|이것|이러한|그러한|즉|예를)(?=\s)"
-    r"|(?:これ|それ|あれ|この|その|あの|彼|また|しかし|そして|なお|ただし|例えば|ここ|そこ|さらに|一方)",
-    re.IGNORECASE,
-)
-_ENDED = re.compile(r"[.。．!！?？][\"'”’」』）)\]]*\Z")
 _HANGUL = re.compile(r"[가-힣]+\Z")
 _PREDICATE = re.compile(
     r"(?:(?<!마)다|[요죠]|했던|하는|되는|있는|없는|하고|되고|하며|되며|이며|하여|되어|위해|대한|통해|따라|있어|않은)\Z"
@@ -63,7 +52,13 @@ _ABOUT_THE_TEXT = re.compile(
 
 
 def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
-    """Return the span of an informative sentence of `text` and a question made of its words, or None."""
+    """Return the span of a sentence or table row of `text` and a question that it answers, or None.
+
+    The question is one that a person would ask where a rule knows such a sentence, else words of a sentence.
+    """
+    natural = [*sentence_questions(text), *table_questions(text)]
+    for found in sorted(natural, key=lambda one: shuffle_key(seed, (one.start, one.end))):
+        return found.start, found.end, found.text
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
         question = question_from_sentence(text[start:end], seed)
@@ -114,19 +109,6 @@ def _words(sentence: str, code: str) -> Iterator[str]:
             stem = without_particle(found)
             if len(stem) > 1:
                 yield stem
-
-
-def is_informative(sentence: str) -> bool:
-    """Return True for prose of a fit length that is complete in itself and mostly letters."""
-    letters = sum(map(str.isalpha, sentence))
-    return (
-        SHORTEST <= width(sentence) <= LONGEST
-        and letters >= LETTERS * len("".join(sentence.split()))
-        and _ENDED.search(sentence) is not None
-        and not sentence[0].islower()  # the end of a sentence that was cut
-        and not _NO_PROSE.search(sentence)
-        and not _CONTEXT_DEPENDENT.match(sentence)
-    )
 
 
 def question_from_model(passage: Passage, llm: LanguageModel, cancelled: Cancel = never) -> str:

@@ -29,6 +29,7 @@ from rag.text.language import language, words_of
 from storage.records import DocumentFact
 
 HEAD = 4000  # characters in which a document introduces itself
+BYLINE = 800  # characters in which the authors of a paper stand
 CALLED = 40_000  # characters in which it is seen how a company is called for short
 DEFINITIONS = 200_000  # characters in which definitions are looked for
 MOST_OF_A_KIND = 40
@@ -169,8 +170,25 @@ def _authors(document: LoadedDocument) -> Iterator[DocumentFact]:
             if is_person(who):
                 at = head.index(who, start + part.start())
                 yield DocumentFact("author", who, at, at + len(who))
+    yield from _byline(head)
     if is_person(document.author):
         yield DocumentFact("author", " ".join(document.author.split()))
+
+
+def _byline(head: str) -> Iterator[DocumentFact]:
+    """Yield the people of an early line that has nothing but three names or more: the authors of a paper."""
+    offset = 0
+    for line in head[:BYLINE].split("\n"):
+        parts = [*re.finditer(r"[^,;，、&]+?(?=\s*(?:[,;，、&]| and |$))", line)]
+        names = [(part.start(), part[0]) for part in parts if part[0].strip()]
+        people = [(at + len(name) - len(name.lstrip()), name.strip(" *\t")) for at, name in names]
+        people = [(at, name.removeprefix("and ")) for at, name in people]
+        if len(people) > 2 and all(len(name.split()) > 1 and is_person(name) for _, name in people):
+            for _, name in people:
+                start = head.index(name, offset)
+                yield DocumentFact("author", name, start, start + len(name))
+            return
+        offset += len(line) + 1
 
 
 def is_person(name: str) -> bool:

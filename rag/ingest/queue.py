@@ -23,6 +23,7 @@ from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import ForestProgress
 from rag.retrieval.weights import CalibrationProgress
+from storage import audit_log
 from storage.accounts import People
 from storage.errors import NotFound
 from storage.records import DocumentRecord
@@ -419,9 +420,9 @@ class Removals:
         self._people, self._jobs = people, jobs
         self._library, self._on_removed = library, on_removed
 
-    def start(self, owner: str) -> None:
+    def start(self, owner: str, *, by: str = audit_log.SERVER) -> None:
         """Mark a person, who can no longer sign in, and remove them; NotFound for an unknown one."""
-        self._people.mark(owner)
+        self._people.mark(owner, by=by)
         self._start(owner)
 
     def recover(self) -> None:

@@ -1,4 +1,4 @@
-"""LangChain interface: its chains, an agent's tool, loaders, all answering as the app does."""
+"""LangChain interface: its chains, an agent's tool, a retriever over HTTP."""
 
 from rag.langchain.chains import (
     CONDENSE_QUESTION_PROMPT,
@@ -11,6 +11,7 @@ from rag.langchain.chains import (
     with_citations,
 )
 from rag.langchain.loaders import DirectoryLoader, TextLoader
+from rag.langchain.retriever import FootnoteRetriever
 from rag.langchain.tool import conversation_tool
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ChatVectorDBChain",
     "ConversationalRetrievalChain",
     "DirectoryLoader",
+    "FootnoteRetriever",
     "RetrievalQA",
     "TextLoader",
     "chat_history_text",

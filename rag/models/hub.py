@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,15 @@ def in_hub_cache(hub_id: str) -> bool:
         return False
 
 
+def require_sentence_transformers(spec: str) -> None:
+    """Raise ModelUnavailable where the package that opens such a model is not installed."""
+    if find_spec("sentence_transformers") is None:
+        raise ModelUnavailable(
+            f"The model {spec!r} needs the package sentence-transformers, which is not installed. Install "
+            "it with `pip install 'footnote[sentence-transformers]'`, or choose another model."
+        )
+
+
 def has_gpu() -> bool:
     """Return whether there is an NVIDIA GPU whose driver runs, and a torch that uses it.
 
@@ -100,6 +110,7 @@ def open_cross_encoder(spec: str, *, max_length: int | None = None) -> "CrossEnc
     Question and passage are cut to `max_length` tokens, or to the model's own limit. Only safetensors are
     loaded, and no code of the model. Raises ModelUnavailable.
     """
+    require_sentence_transformers(spec)
     on_disk = only_on_disk(spec)
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
@@ -122,6 +133,7 @@ def open_cross_encoder(spec: str, *, max_length: int | None = None) -> "CrossEnc
 
 def open_sentence_transformer(spec: str) -> "SentenceTransformer":
     """Open an embedding model by folder or hub id, as `open_cross_encoder` does."""
+    require_sentence_transformers(spec)
     on_disk = only_on_disk(spec)
     from sentence_transformers import SentenceTransformer
 

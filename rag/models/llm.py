@@ -8,6 +8,7 @@ not repeat an answer that broke off before its first word. No error text holds t
 import asyncio
 import contextlib
 import queue
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
@@ -16,6 +17,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
 from rag.jobs import never
@@ -45,6 +47,19 @@ LONGEST_WAIT = 10.0
 TOP_LOGPROBS = 20
 """Tokens with log-probabilities per request: the most that common servers give."""
 _POLL = 0.05  # seconds
+CONNECT_SECONDS = 2.0  # to find out whether a server is there
+_PORTS = {"http": 80, "https": 443}
+
+
+def server_answers(url: str) -> bool:
+    """Return whether a model server accepts connections; no request and no key is sent."""
+    try:
+        parts = urlsplit(url)
+        address = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+        with socket.create_connection(address, timeout=CONNECT_SECONDS):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 class LLM(AbstractContextManager["LLM"]):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.errors import Cancelled, EmbeddingError, RetrievalError
+from rag.errors import Cancelled, EmbeddingError, RetrievalError, TreeMissing
 from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
@@ -392,7 +392,7 @@ class Forest:
     def check(self) -> None:
         """Raise RetrievalError where there is no tree yet."""
         if not self._ready_branches():
-            raise RetrievalError(
+            raise TreeMissing(
                 "There is no tree over these documents yet. Build one, or choose another way of searching."
             )
 

@@ -16,85 +16,14 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
-from rag.text.facts import numbers
+from rag.retrieval.question_type import QuestionType, without_periods
+from rag.retrieval.table_rows import score_rows
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 from rag.text.tables import cells, read_tables
 from rag.text.tokenize import tokens
-
-# Question type by patterns: English, Korean, Japanese.
-_ASKS = {
-    "date": re.compile(
-        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)"
-        r"|언제|몇 ?년|연도|년도|날짜|시기|몇 ?월|며칠|いつ|何年|何月|何日|何世紀|年号|時期",
-        re.IGNORECASE,
-    ),
-    "number": re.compile(
-        r"\bhow (?:many|much|long|old|far|large|big|tall|high|often)\b|\bpercent|\bnumber of\b"
-        r"|몇|얼마|수는|횟수|비율"
-        r"|何(?:人|つ|個|回|歳|本|番|%|％|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶヵ]|基|体|隻|両|点|倍|時|分)"
-        r"|いくつ|いくら|どのくらい|どれくらい|どれほど",
-        re.IGNORECASE,
-    ),
-    "name": re.compile(r"\bwho(?:m|se)?\b|누구|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE),
-    "place": re.compile(
-        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state)"
-        r"|어디|장소|곳|지역|나라|도시|どこ|場所|地名|何県|何国",
-        re.IGNORECASE,
-    ),
-    "reason": re.compile(r"\bwhy\b|왜|이유|까닭|なぜ|理由|どうして", re.IGNORECASE),
-}
-
-
-# 何 or 몇 and the counter after it, which the answer repeats: 何回 -> 5回, 몇 명 -> 12명.
-_COUNTED = re.compile(
-    r"何(回|個|人|つ|歳|本|番|%|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶ]国|[カか箇ヶ]所|[カか]月|基|体|隻|両|点"
-    r"|倍|時間|分|年間|年|月|日|世紀|話|校|票|位|勝|頭|曲|冊|軒|階|機|名|件|代)"
-    r"|몇\s?(번|개국|개월|개|명|살|세|대|권|층|위|회|년간|년|월|일|시간|시|곳|가지|차례|도|마리|원|퍼센트|%|편|승|척|점|배"
-    r"|분|종|장|표|차|부|호|기)"
-)
-_DATE = re.compile(
-    r"\b(?:1\d{3}|20\d{2})\b|\d\s*(?:년|월|일|年|月|日|世紀|세기)"
-    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December|century)\b"
-)
-_REASON = re.compile(
-    r"\bbecause|\bdue to|\bsince\b|so that|in order|때문|위해|으므로|ため|から|ので|理由", re.IGNORECASE
-)
-_NAME = re.compile(r"\b[A-Z][\w'-]+|[ァ-ヺー]{2,}")
-
-
-class QuestionType:
-    """Question type: the kinds of answer that a question asks for."""
-
-    def __init__(self, question: str):
-        self._asked = {kind for kind, asks in _ASKS.items() if asks.search(question)}
-        self._numbers = frozenset(numbers(question))
-        self._names = frozenset(_NAME.findall(question))
-        counter = _COUNTED.search(question)
-        unit = re.escape(counter[1] or counter[2]) if counter else ""
-        self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
-
-    def cues(self, sentence: str) -> dict[str, float]:
-        """Return the features of a sentence that has what is asked for; each is 0 where it was not asked.
-
-        Repeating the question does not count.
-
-        >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.")["number"]
-        1.0
-        """
-        fresh = bool(frozenset(numbers(sentence)) - self._numbers)
-        named = len(frozenset(_NAME.findall(sentence[1:])) - self._names)
-        return {
-            "date": float("date" in self._asked and fresh and bool(_DATE.search(sentence))),
-            "number": float("number" in self._asked and fresh),
-            "counted": float(self._counted is not None and bool(self._counted.search(sentence))),
-            "name": log(1 + named) if "name" in self._asked else 0.0,
-            "place": float("place" in self._asked and named > 0),
-            "reason": float("reason" in self._asked and bool(_REASON.search(sentence))),
-        }
-
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
 _BREAK = re.compile(r"\n|(?<=[,;:、，；|])|(?<=\s)")
@@ -146,7 +75,9 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
 
 
-MOST = 3  # sentences of an answer
+MOST = 6  # sentences of an answer: the best one, and five
+SAME_PASSAGE, SAME_DOCUMENT = 2.0, 0.5
+"""Loss of a sentence for each one of its passage, and for one of its document, that is taken already."""
 WEIGHTS = {
     "overlap": 5.5,
     "tail": 1.1,
@@ -162,8 +93,15 @@ WEIGHTS = {
     "name": 0.8,
     "place": 1.3,
     "reason": 1.4,
-    "label": 3.0,
+    "definition": 6.0,
+    "amount": 3.0,
+    "subject": 6.0,
+    "period": 3.0,
+    "row": 15.0,
+    "elsewhere": -8.0,
 }
+FIGURE_RANK = 0.5
+"""Share of the rank's weight for a question for a figure: tables and text repeat one another."""
 TOGETHER = 3.5
 """A neighbour that scores within this of a pick joins it: it often explains a pronoun."""
 WIDEST = 600
@@ -185,12 +123,17 @@ questions put to passages of another. The rest is marked as doubtful (rag/chat/e
 
 @dataclass(frozen=True)
 class Pick:
-    """Span of the text of passage `number`, from 1, with its score as an answer: more is better."""
+    """Span of the text of passage `number`, from 1, with its score as an answer: more is better.
+
+    The sentence that was chosen is `best_start` to `best_end`; a neighbour may have joined it.
+    """
 
     number: int
     start: int
     end: int
     score: float
+    best_start: int = 0
+    best_end: int = 0
 
 
 @dataclass(frozen=True)
@@ -200,9 +143,14 @@ class _Sentence:
     end: int
     text: str
     words: frozenset[str]
-    label: frozenset[str]  # words of the first cell of a table's row
-    header: frozenset[str]  # words of the caption and the header of the table that it is a row of
+    above: str  # caption and header of the table that it is a row of
+    header: frozenset[str]  # their words
     above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
+
+    @property
+    def is_row(self) -> bool:
+        """True for a row of a table."""
+        return self.text.startswith("|")
 
     @property
     def said(self) -> frozenset[str]:
@@ -219,7 +167,7 @@ def extract(
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
     units = [unit for unit in found if not unit.above_rows]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     if not units or not scorer.fits(passages):
         return []
     if scorer.no_shared_words and embedder is not None:
@@ -229,11 +177,13 @@ def extract(
         scores = [scorer.score(at, passages) for at in range(len(units))]
     return [
         Pick(
-            first.number,
-            *clip(passages[first.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
+            best.number,
+            *clip(passages[best.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
             score,
+            best.start,
+            best.end,
         )
-        for first, last, score in _best(units, _demote_repeated(units, scores, said))
+        for best, first, last, score in _best(units, passages, _demote_repeated(units, scores, said))
     ]
 
 
@@ -254,7 +204,7 @@ def sentence_words(passage: Passage) -> list[frozenset[str]]:
 def score_sentences(question: str, passages: Sequence[Passage]) -> list[Pick]:
     """Return the passages' sentences in their order, each with its score."""
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
-    scorer = _Scorer(question, units)
+    scorer = _Scorer(question, units, passages)
     return [
         Pick(unit.number, unit.start, unit.end, scorer.score(at, passages)) for at, unit in enumerate(units)
     ]
@@ -280,35 +230,50 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         above = f"{passage.text[table.caption : table.start]} {' '.join(table.header)}" if table else ""
         if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
-        header = frozenset[str]() if above_rows else frozenset(tokens(above))
-        label = frozenset(tokens(row[0])) if row else frozenset[str]()
-        yield _Sentence(number, start, end, text, words, label, header, above_rows)
+        above = "" if above_rows else above
+        header = frozenset(tokens(above))
+        yield _Sentence(number, start, end, text, words, above, header, above_rows)
 
 
-def _best(units: Sequence[_Sentence], scores: Sequence[float]) -> list[tuple[_Sentence, _Sentence, float]]:
-    """Return the best sentences as (first, last, score), each with the neighbour that nearly equals it."""
-    order = sorted(range(len(units)), key=lambda at: (-scores[at], at))
-    used: set[int] = set()
-    picks: list[tuple[_Sentence, _Sentence, float]] = []
-    for at in order:
-        if at in used or len(picks) == MOST or scores[at] < scores[order[0]] - BEHIND:
+def _best(
+    units: Sequence[_Sentence], passages: Sequence[Passage], scores: Sequence[float]
+) -> Iterator[tuple[_Sentence, _Sentence, _Sentence, float]]:
+    """Yield the best sentences as (sentence, first, last, score), each with a neighbour near it.
+
+    One that stands in the document, or the passage, of earlier ones is taken later.
+    """
+    nearest = {
+        is_row: max((s for u, s in zip(units, scores, strict=True) if u.is_row is is_row), default=-inf)
+        for is_row in (True, False)
+    }
+    nearest[True] = max(nearest.values())  # text may follow a row as the best text, not a row as the best row
+    left = {at for at, unit in enumerate(units) if scores[at] >= nearest[unit.is_row] - BEHIND}
+    taken: list[_Sentence] = []
+    picked = 0
+    while left and picked < MOST:
+        at = max(left, key=lambda at: (scores[at] - _repetition(units[at], taken, passages), -at))
+        left.discard(at)
+        if any(units[at].words <= one.words for one in taken):
             continue
-        if any(units[at].words <= first.words | last.words for first, last, _ in picks):
-            continue
-        beside = [
-            near
-            for near in (at - 1, at + 1)
-            if 0 <= near < len(units) and near not in used and _joins(units, scores, at, near)
-        ]
+        beside = [near for near in (at - 1, at + 1) if near in left and _joins(units, scores, at, near)]
         run = sorted([at, max(beside, key=scores.__getitem__)] if beside else [at])
-        used.update(run)
-        picks.append((units[run[0]], units[run[-1]], scores[at]))
-    return picks
+        left -= set(run)
+        taken += [units[place] for place in run]
+        picked += 1
+        yield units[at], units[run[0]], units[run[-1]], scores[at]
+
+
+def _repetition(unit: _Sentence, taken: Sequence[_Sentence], passages: Sequence[Passage]) -> float:
+    """Return how much a sentence loses for those of its passage and its document that are taken."""
+    documents = {passages[one.number - 1].document_id for one in taken}
+    same_passage = sum(one.number == unit.number for one in taken)
+    same_document = passages[unit.number - 1].document_id in documents
+    return SAME_PASSAGE * same_passage + SAME_DOCUMENT * same_document
 
 
 def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
     one, other = units[at], units[near]
-    if one.text.startswith("|") or other.text.startswith("|"):  # rows explain nothing of each other
+    if one.is_row or other.is_row:  # rows explain nothing of each other
         return False
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
@@ -331,10 +296,11 @@ def substance(token: str) -> float:
 
 
 class _Scorer:
-    def __init__(self, question: str, units: Sequence[_Sentence]):
+    def __init__(self, question: str, units: Sequence[_Sentence], passages: Sequence[Passage]):
         self._units = units
         self._question = question
-        asked = tokens(question)
+        self._asked = QuestionType(question)
+        asked = tokens(without_periods(question) if self._asked.is_figure else question)
         seen = Counter(word for unit in units for word in unit.said)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
@@ -350,7 +316,7 @@ class _Scorer:
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
             self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.said
-        self._asked = QuestionType(question)
+        self._row_scores = score_rows(question, passages)
         self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
 
     @property
@@ -379,9 +345,15 @@ class _Scorer:
             "before": self._holds(self._beside(at, -1) - unit.said),
             "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
-            "label": len(unit.label & self._held) / len(unit.label) if unit.label else 0.0,
+            "row": self._row_scores.get((unit.number, unit.start), 0.0),
+            "period": 0.0 if unit.is_row else self._asked.period_share(unit.text),
             **self._asked.cues(unit.text),
         }
+        if self._asked.is_figure:
+            signs["subject"] *= self._asked.covered(signs["period"])
+            signs["rank"] *= FIGURE_RANK
+            measured = not self._asked.measures or bool(self._asked.measures & unit.said)
+            signs["elsewhere"] = float(unit.is_row and not measured)
         fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
         other = unit.header and unit.number in self._named and not self._holds(unit.words)
         return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - (OTHER_ROW if other else fragment)
@@ -402,13 +374,18 @@ def _share(weight: Mapping[str, float], wanted: frozenset[str], given: Collectio
     return fsum(weight[word] for word in wanted if word in given) / total if total else 0.0
 
 
+_TITLE_CASE = re.compile(r"\W*(?:©\s?|\([a-z0-9]\)\s?)?(?:[A-Z0-9][\w.’'&-]*[\s.,:;]*){1,5}")
+
+
 def _is_fragment(text: str) -> bool:
     """Return whether a text is too short for a statement and does not end like one.
 
-    >>> _is_fragment("Foreign Exchange Risk"), _is_fragment("It rose."), _is_fragment("2023년에 올랐다")
-    (True, False, False)
+    >>> [_is_fragment(text) for text in ("Exchange Risk", "Apple Inc.", "It rose.", "2023년에 올랐다")]
+    [True, True, False, False]
     """
     text = inert(text)
+    if _TITLE_CASE.fullmatch(text):
+        return True
     return width(text) < 40 and not re.search(
         r"(?:[.!?。！？…:：][\"'”’」』)\]]*|[다요죠음됨함까た])\Z", text.strip()
     )

@@ -7,7 +7,7 @@ from math import ceil
 from rag.passage import Passage
 from rag.text.normalize import clean
 
-_FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary|instructions)\b)", re.IGNORECASE)
 
 
 def fenced(number: int, passage: Passage) -> str:

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutants import AREAS, EQUIVALENT, ROOT, draw, equivalents, mutants, reaching_tests, run
+from benchmarks.mutants import (
+    AREAS,
+    EQUIVALENT,
+    ROOT,
+    draw,
+    equivalents,
+    mutants,
+    package_tests,
+    reaching_tests,
+    run,
+)
 
 MODULE = '''
 def may_enter(age: int) -> bool:
@@ -38,6 +48,16 @@ def test_of_a_small_package_the_hole_in_its_tests_is_found_and_no_other(made: Pa
     assert (made / "house" / "door.py").read_text() == MODULE
 
 
+def test_a_module_that_no_test_names_is_reached_through_its_package(made: Path):
+    (made / "house" / "door.py").rename(made / "house" / "lock.py")
+    (made / "house" / "__init__.py").write_text("from house.lock import may_enter\n")
+    (made / "tests" / "house" / "test_door.py").rename(made / "tests" / "house" / "test_entering.py")
+    (made / "tests" / "house" / "test_entering.py").write_text(TESTS.replace("house.door", "house"))
+    assert reaching_tests("house/lock.py", made) == []
+    results = list(run(draw(50, 0, {"house": ["house/lock.py"]}, made), made))
+    assert [one.mutant.change for one in results if not one.killed] == ["17 -> 18"]
+
+
 def test_tests_that_fail_without_a_change_prove_nothing(made: Path):
     (made / "tests" / "house" / "test_door.py").write_text("def test_wrong():\n    assert 1 > 2\n")
     with pytest.raises(RuntimeError, match=r"house/door\.py fail without"):
@@ -57,7 +77,7 @@ def test_a_seed_draws_the_same_mutants_from_every_area():
     drawn = draw(21, 7, AREAS)
     assert drawn == draw(21, 7, AREAS) != draw(21, 8, AREAS)
     assert len({one.file.split("/")[0] for one in drawn}) == 3
-    assert all(reaching_tests(one.file) for one in drawn)
+    assert all(reaching_tests(one.file) or package_tests(one.file) for one in drawn)
 
 
 def test_what_is_judged_equivalent_has_its_reason():

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.e2e.visitor import PATIENCE, Visitor
 from tests.rag.fake_llm import FakeLLM
 
 ROOT = Path(__file__).parents[2]
+RUN = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -66,10 +67,15 @@ class Server:
 
 @contextmanager
 def serving(
-    data: Path, *, before: Callable[[int], object] = bool, cwd: Path = ROOT, **settings: str
+    data: Path,
+    *,
+    before: Callable[[int], object] = bool,
+    command: Sequence[str] = RUN,
+    cwd: Path = ROOT,
+    **settings: str,
 ) -> Iterator[Server]:
     """Run the application in `cwd`; `before` prepares what depends on its port."""
-    port = _free_port()
+    port = free_port()
     before(port)
     data.mkdir(parents=True, exist_ok=True)
     fixed = {
@@ -80,9 +86,9 @@ def serving(
     environment = {**os.environ, **fixed, **settings}
     with (data / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"],
+            command,
             cwd=cwd,
-            env=environment,
+            env={"STREAMLIT_SERVER_PORT": str(port), **environment},
             stdout=log,
             stderr=log,
         )
@@ -95,7 +101,7 @@ def serving(
             server.stop()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a port below those that a system gives to connections: none takes it before the server does."""
     while True:
         port = random.randrange(20_000, 32_000)

@@ -54,11 +54,12 @@ def move(visitor: Visitor, to: str) -> Step:
     """Move what is ticked into a collection, by keyboard."""
     dialog = visitor.page.get_by_role("dialog")
     where = dialog.get_by_role("combobox", name="Collection")
-    now = dialog.get_by_role("button", name="Move", exact=True)
+    now = dialog.get_by_role("button", name="Add", exact=True)
 
     def act(patience: float) -> None:
         if not dialog.is_visible():
-            visitor.page.get_by_role("button", name="Move", exact=True).first.press("Enter", timeout=patience)
+            add = visitor.page.get_by_role("button", name="Add to collection").first
+            add.press("Enter", timeout=patience)
         where.fill(to, timeout=patience)
         where.press("Enter", timeout=patience)
         expect(now).to_be_enabled(timeout=patience)
@@ -85,14 +86,14 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
 ):
     visitor = visit(server.url)
     page = visitor.page
-    visitor.go("Documents")
+    visitor.go("Library")
     visitor.add(files[1])
     expect(visitor.row("castle.md")).to_contain_text("Ready")
     new_collection(visitor, "Harbours")
     visitor.add(files[0])
     expect(visitor.row("harbour.md")).to_contain_text("Harbours")
     expect(visitor.row("harbour.md")).to_contain_text("Ready")
-    expect(page.locator('[class*="st-key-document-"]').filter(has_text="castle.md")).to_have_count(0)
+    expect(page.locator("tbody tr").filter(has_text="castle.md")).to_have_count(0)
 
     click(page.get_by_role("button", name="Chat with collection"), then=searching(visitor, "Harbours"))
     visitor.ask(QUESTION)
@@ -113,11 +114,37 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     assert visitor.strangers() == [] and visitor.errors == []
 
 
+def test_a_chat_over_two_of_many_files_takes_four_clicks(
+    server: Server, visit: Visit, files: tuple[Path, Path], tmp_path: Path
+):
+    other = tmp_path / "moat.md"
+    other.write_text("The moat of Aldenburg is fed by the river Alde.")
+    visitor = visit(server.url)
+    page = visitor.page
+    visitor.go("Library")
+    visitor.add(*files, other)
+    for file in (*files, other):
+        expect(visitor.row(file.name)).to_contain_text("Ready")
+    page.goto(server.url)
+    visitor.go("Library")  # the first click
+    for number, name in enumerate(("castle.md", "moat.md"), 1):
+        box = page.get_by_role("checkbox", name=f"Select {name}")
+        again(
+            lambda patience, box=box: box.is_checked() or box.click(timeout=patience),
+            page.get_by_text(f"{number} selected", exact=True),
+        )
+    click(page.get_by_role("button", name="Chat with selection"), then=searching(visitor, "2 documents"))
+    visitor.ask("What is there to know about Aldenburg and its river?")
+    visitor.finished(1)
+    expect(visitor.answers()).to_contain_text("castle.md")
+    expect(visitor.answers()).not_to_contain_text("harbour.md")
+
+
 @pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_it_works_from_the_keyboard_on_a_narrow_screen(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):
-    visitor = visit(f"{server.url}/documents", width=390, height=844, dark=True)
+    visitor = visit(f"{server.url}/library", width=390, height=844, dark=True)
     page = visitor.page
     visitor.add(*files)
     for name in ("castle.md", "harbour.md"):
@@ -138,7 +165,7 @@ def test_it_works_from_the_keyboard_on_a_narrow_screen(
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Castles (collection)")
 
-    page.goto(f"{server.url}/documents")
+    page.goto(f"{server.url}/library")
     visitor.choose("Collection", "Castles")
     delete, sure = (
         page.get_by_role("button", name=name, exact=True) for name in ("Delete", "Delete permanently")

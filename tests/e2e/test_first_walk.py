@@ -18,9 +18,9 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         page = visitor.page
         expect(page.get_by_role("heading", name="Ask your own documents")).to_be_visible()
         visitor.add(report, then=page.get_by_role("heading", name="Ask your documents"))
-        visitor.go("Documents")
+        visitor.go("Library")
         expect(visitor.row(report.name)).to_contain_text("Ready")
-        expect(page.get_by_text("2 pages · 2 passages", exact=False)).to_be_visible()
+        expect(page.get_by_text("1 document · 2 pages", exact=True)).to_be_visible()
 
         visitor.go("Chat")
         visitor.ask("How many containers were handled in 2024?")
@@ -62,24 +62,27 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
             expect(panel).to_contain_text("This document was deleted")
             expect(panel).to_contain_text("4.1 million containers")
             close(panel)
-            click(
-                page.get_by_role("button", name="Delete", exact=True),
-                page.get_by_role("button", name="Delete permanently"),
-                then=page.get_by_role("heading", name="Ask your own documents"),
-            )
+            delete, undo = (page.get_by_role("button", name=name, exact=True) for name in ("Delete", "Undo"))
+            click(delete, then=page.get_by_role("heading", name="Ask your own documents"))
+            expect(chat).to_have_count(0)
+            click(undo, then=chat)
+            click(chat, then=visitor.answers().nth(1))
+            click(delete, then=page.get_by_role("heading", name="Ask your own documents"))
+            expect(undo).to_have_count(0)
             expect(chat).to_have_count(0)
             assert visitor.strangers() == [] and visitor.errors == []
 
 
 def _delete_the_document(visitor: Visitor) -> None:
     page = visitor.page
-    visitor.go("Documents")
-    click(
-        page.get_by_role("button", name="More"),
-        page.get_by_role("button", name="Delete", exact=True),
-        page.get_by_role("dialog").get_by_role("button", name="Delete permanently"),
-        then=page.get_by_text("No documents yet.", exact=False),
-    )
+    visitor.go("Library")
+    empty = page.get_by_text("No documents yet.", exact=False)
+    click(page.get_by_role("checkbox", name="Select harbour-report.pdf"), then=page.get_by_text("1 selected"))
+    click(page.get_by_role("button", name="Delete", exact=True), then=empty)
+    click(page.get_by_role("button", name="Undo"), then=visitor.row("harbour-report.pdf"))
+    click(page.get_by_role("checkbox", name="Select harbour-report.pdf"), then=page.get_by_text("1 selected"))
+    click(page.get_by_role("button", name="Delete", exact=True), then=empty)
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)  # its time is over
 
 
 def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_path: Path):
@@ -106,15 +109,17 @@ def test_each_file_has_its_own_result_and_its_original_back(server: Server, visi
     good.write_text("受注の締め切りは毎月二十日です。", "utf-8")
     empty.touch()
     image.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    visitor = visit(server.url + "/documents", width=390, height=844)
+    visitor = visit(server.url + "/library", width=390, height=844)
     page = visitor.page
     visitor.add(good, empty, image)
-    expect(page.get_by_text("Could not be read")).to_have_count(2)
+    for file in (empty, image):
+        expect(visitor.row(file.name)).to_contain_text("Could not be read")
     expect(page.get_by_text("empty.txt is empty", exact=False)).to_be_visible()
     expect(visitor.row("受注.txt")).to_contain_text("Ready")
     visitor.fits()
-    menu = visitor.row("受注.txt").get_by_role("button", name="More")
-    download = visitor.download(menu, "Download original")
+    more = page.get_by_role("dialog").get_by_role("button", name="More")
+    click(page.get_by_role("button", name="受注.txt", exact=True), then=more)
+    download = visitor.download(more, "Download original")
     assert download.suggested_filename == "受注.txt"
     assert Path(download.path()).read_bytes() == good.read_bytes()
 
@@ -137,7 +142,7 @@ def test_a_file_that_is_too_large_is_named_beside_those_that_are_taken(tmp_path:
     large.write_bytes(b"word " * 400_000)
     small.write_text("Receipts are due within thirty days.", "utf-8")
     with serving(tmp_path, FOOTNOTE_MAX_UPLOAD_MB="1") as server:
-        visitor = visit(server.url + "/documents")
+        visitor = visit(server.url + "/library")
         visitor.add(large, small)
         expect(visitor.row("small.txt")).to_contain_text("Ready")
         uploader = visitor.page.get_by_test_id("stFileUploader")

@@ -34,7 +34,7 @@ def test_a_hostile_document_and_an_obedient_model(
     name = "![n](http:evil.test) <img src=x onerror=window.ran=1> :smile:.md"
     (tmp_path / name).write_text(HOSTILE, "utf-8")
     fake.reply(Reply(HOSTILE, pause=0.01))
-    visitor = visit(with_model.url + "/documents")
+    visitor = visit(with_model.url + "/library")
     page = visitor.page
     row = visitor.row("onerror=window.ran=1")
     visitor.add(tmp_path / name, then=row)

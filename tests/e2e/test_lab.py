@@ -33,13 +33,13 @@ HOLIDAYS = """\
 def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: Visit, tmp_path: Path):
     (tmp_path / "travel.md").write_text(TRAVEL, "utf-8")
     (tmp_path / "휴가.md").write_text(HOLIDAYS, "utf-8")
-    visitor = visit(server.url + "/documents")
+    visitor = visit(server.url + "/library")
     page = visitor.page
     visitor.add(tmp_path / "travel.md", tmp_path / "휴가.md")
     expect(visitor.row("travel.md")).to_contain_text("Ready")
     expect(visitor.row("휴가.md")).to_contain_text("Ready")
 
-    visitor.go("Lab")
+    visitor.go_advanced("Compare search modes", "Lab")
     expect(page).to_have_title("Lab · Footnote")
     made = page.get_by_role("combobox", name="Question set")
 

@@ -31,7 +31,7 @@ def fake() -> Iterator[FakeLLM]:
 
 def asked(server: Server, visit: Visit, fake: FakeLLM, tmp_path: Path) -> Visitor:
     """A visitor who has a document and asked a question that the model has begun to answer."""
-    visitor = visit(server.url + "/documents")
+    visitor = visit(server.url + "/library")
     note = tmp_path / "canary-name-86.md"
     note.write_text(TEXT, "utf-8")
     visitor.add(note)

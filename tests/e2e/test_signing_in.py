@@ -88,7 +88,7 @@ def signed_out(page: Page) -> None:
     expect(page.get_by_placeholder("Ask your documents")).to_have_count(0)
     expect(page.get_by_role("button", name="New chat")).to_have_count(0)
     expect(page.locator('[data-testid="stFileUploader"]')).to_have_count(0)
-    expect(page.get_by_role("link", name="Documents")).to_have_count(0)
+    expect(page.get_by_role("link", name="Library")).to_have_count(0)
 
 
 def ask(page: Page, question: str) -> str:
@@ -102,7 +102,7 @@ def ask(page: Page, question: str) -> str:
 def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, guarded: Server):
     page = enter()
     signed_out(page)
-    for path in ("/documents", "/sources", "/lab", "/settings", "/people", "/?chat=x"):
+    for path in ("/library", "/library?view=Sources", "/lab", "/settings", "/people", "/?chat=x"):
         page.goto(guarded.url + path)
         signed_out(page)
 
@@ -194,7 +194,7 @@ def test_signing_out_ends_every_page_and_every_copy_of_the_cookie(enter: Enter, 
 
 def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded: Server):
     page = enter("Gus")
-    for path in ("/settings", "/sources"):
+    for path in ("/settings", "/library?view=Sources"):
         page.goto(guarded.url + path)
         expect(page.get_by_text("Only administrators")).to_be_visible()
         expect(page.get_by_label("API key")).to_have_count(0)
@@ -207,7 +207,7 @@ def test_what_is_everyones_is_shown_to_administrators_only(enter: Enter, guarded
 @pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_more_than_one_may_have_is_refused_in_a_sentence(enter: Enter, guarded: Server, tmp_path: Path):
     page = enter("Ivy")
-    page.goto(guarded.url + "/documents")
+    page.goto(guarded.url + "/library")
     visitor = Visitor(page)
     first, second = tmp_path / "first.txt", tmp_path / "second.txt"
     for file in (first, second):

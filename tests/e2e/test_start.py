@@ -17,7 +17,7 @@ Visit = Callable[..., Visitor]
 def test_torch_is_not_loaded(server: Server, visit: Visit, tmp_path: Path):
     note = tmp_path / "note.txt"
     note.write_text("Receipts are due within thirty days.", "utf-8")
-    visitor = visit(server.url + "/documents")
+    visitor = visit(server.url + "/library")
     visitor.add(note)
     expect(visitor.row(note.name)).to_contain_text("Ready")
     assert "libtorch" not in Path(f"/proc/{server.process.pid}/maps").read_text()

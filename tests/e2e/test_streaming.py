@@ -160,7 +160,7 @@ def test_an_unfinished_question_stays_over_another_page_and_a_reload(visitor: Vi
     box = visitor.page.get_by_placeholder("Ask your documents")
     box.fill("And in which")
     chat = visitor.page.url
-    visitor.go("Documents")
+    visitor.go("Library")
     visitor.go("Chat")
     expect(visitor.answers()).to_have_count(1)
     expect(box).to_have_value("And in which")

@@ -26,7 +26,7 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
     file.write_text(story(["engine", "cargo"]))
     visitor = visit(own.url)
     page = visitor.page
-    visitor.go("Documents")
+    visitor.go("Library")
     visitor.add(file)
     expect(visitor.row("ships.txt")).to_contain_text("Ready")
 
@@ -38,7 +38,7 @@ def test_a_tree_is_built_opened_and_leads_to_what_is_cited(
 
     again(build, page.get_by_text("Saved."))
 
-    visitor.go("Trees")
+    visitor.go_advanced("Show the trees", "Trees")
     expect(page.get_by_text("Summary on level").first).to_be_visible()
     expect(page.get_by_role("img", name="Summary tree of")).to_be_visible()
     opened = page.get_by_text("Path from the top")

@@ -97,7 +97,7 @@ def test_documents_that_give_orders_get_no_verified_citation_and_no_request(
 ):
     orders = tmp_path / "orders.md"
     orders.write_text(ORDERS, "utf-8")
-    visitor = visit(with_model.url + "/documents", width=390, height=844, dark=True)
+    visitor = visit(with_model.url + "/library", width=390, height=844, dark=True)
     page = visitor.page
     visitor.add(orders)
     expect(visitor.row("orders.md")).to_contain_text("Ready")

@@ -1,4 +1,4 @@
-"""A wiki becomes documents by way of the Sources page, and a citation leads back to the page of the wiki."""
+"""A wiki becomes documents by way of the sources, and a citation leads back to the page of the wiki."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ def test_a_wiki_is_connected_asked_and_followed_to_its_own_page(
         with serving(tmp_path, FOOTNOTE_PRIVATE_HOSTS="127.0.0.1", **secrets) as server:
             visitor = visit(server.url)
             page = visitor.page
-            visitor.go("Sources")
+            visitor.sources()
             dialog = page.get_by_role("dialog")
             address = dialog.get_by_label("Address", exact=True)
             click(

@@ -124,6 +124,12 @@ class Visitor:
         self.go("Settings")
         click(self.page.get_by_text("Advanced: search", exact=False), then=inside)
 
+    def go_advanced(self, link: str, name: str) -> None:
+        """Open a page that only the advanced part of the settings links to."""
+        title = self.page.get_by_role("heading", name=name, level=1)
+        self.open_advanced()
+        click(self.page.get_by_role("link", name=link), then=title)
+
     def choose(self, name: str, option: str) -> None:
         """Choose an option of a list, opened again where the page was drawn anew meanwhile."""
         box = self.page.get_by_role("combobox", name=name, exact=True)
@@ -143,8 +149,19 @@ class Visitor:
         again(lambda patience: uploader.set_input_files(list(files), timeout=patience), then or row)
 
     def row(self, name: str) -> Locator:
-        """A document's row on the documents page; while the page is drawn anew an old one may stand below."""
-        return self.page.locator('[class*="st-key-document-"]').filter(has_text=name).first
+        """A document's row in the library; while the page is drawn anew an old one may stand below."""
+        return self.page.locator("tbody tr").filter(has_text=name).first
+
+    def documents(self) -> None:
+        """Open the documents of the library, of which sources were shown."""
+        uploader = self.page.get_by_test_id("stFileUploader")
+        click(self.page.get_by_role("radio", name="Documents"), then=uploader)
+
+    def sources(self) -> None:
+        """Open the sources of the library."""
+        self.go("Library")
+        add = self.page.get_by_role("button", name="Add a source")
+        click(self.page.get_by_role("radio", name="Sources"), then=add)
 
     def download(self, menu: Locator, name: str) -> Download:
         """Open a menu and take what one of its buttons gives."""

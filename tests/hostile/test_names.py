@@ -14,8 +14,9 @@ from rag.workspace import Workspace
 from tests.e2e.conftest import Server, browser, serving, visit
 from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
-from tests.ui.conftest import MAIN, passage, tell
+from tests.ui.conftest import MAIN, passage, table, tell
 from tests.ui.inert import is_inert
+from ui.components.markdown import plain_line
 from ui.server import services
 
 __all__ = ["browser", "visit"]  # fixtures of the browser's tests
@@ -145,12 +146,14 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, first: int):
 
 def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):
     added = [here.library.add(name, f"{NOTE}\nAgain {n}.".encode())[0] for n, name in enumerate(NAMES)]
-    at = AppTest.from_string("from ui.documents.page import show\nshow()", default_timeout=100).run()
+    at = AppTest.from_string("from ui.library.page import show\nshow()", default_timeout=100).run()
     assert not at.exception
-    shown = [element.value for element in at.markdown if element.value.startswith("**")]
-    assert len(shown) == 25  # a page of them, each in a row of its own
-    for text in shown:
-        is_inert(text)
+    shown = table(at)
+    assert len(shown) == min(50, len(here.library.documents.list()))  # a page of them
+    for row in shown:
+        assert row["name"].isprintable() and row["name"] == plain_line(row["name"])
+    for element in [*at.markdown, *at.caption]:
+        is_inert(element.value)
     assert len(here.library.documents.list()) >= len(NAMES) - 1  # one replaces the lease
     for record in added:
         here.library.remove(record.id)
@@ -175,7 +178,7 @@ DROPPED = [name for name in NAMES if name.isprintable() and len(name) < 60 and v
 @pytest.mark.slow(reason="looks at the same names in a browser")
 @pytest.mark.timeout(900)
 def test_in_a_browser_dropped_files_are_named_as_text(server: Server, visit: Visit):
-    visitor = visit(server.url + "/documents")
+    visitor = visit(server.url + "/library")
     files = [
         {
             "name": f"{number:02d} {name}.md",

@@ -5,6 +5,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ from rag.jobs import Cancel
 from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.settings import Settings
 from rag.workspace import Workspace
+from storage.audit_log import AuditLog
 from storage.errors import DiskFull, NotFound
+from storage.tables import AuditRow
 
 PEOPLE = 6
 
@@ -126,3 +130,22 @@ def test_work_is_done_though_others_fail_and_the_first_failure_is_told():
 def test_the_application_needs_no_page():
     said = "import sys, rag.services, rag.cli; print('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_changed_settings_are_noted_by_name_for_whoever_changed_them(tmp_path: Path):
+    with closing(Services(Settings(data=tmp_path / "data"))) as server:
+        server.apply({"k": 6, "llm_model": "qwen", "llm_api_key": "sk-secret"}, by="root")
+        server.apply({"k": 6, "llm_model": "qwen", "llm_api_key": "sk-secret"}, by="root")
+        (entry,) = server.audit_trail.list()
+        assert AuditLog(server.database, "root").list() == [replace(entry, who="root")]
+        assert entry.detail == {"names": ["llm_api_key", "llm_model"]}
+
+
+def test_old_entries_of_the_audit_log_go_by_the_clock(tmp_path: Path):
+    with closing(Services(Settings(data=tmp_path / "data", audit_days=40))) as server:
+        with server.database.writing() as session:
+            for days in (41, 39):
+                at = datetime.now(UTC) - timedelta(days=days)
+                session.add(AuditRow(at=at, owner="x", kind="signed_in", detail={}))
+        server._tick()
+        assert [entry.id for entry in server.audit_trail.list()] == [2]

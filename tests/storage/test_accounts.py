@@ -97,6 +97,9 @@ def test_of_one_who_was_removed_no_row_is_left_and_no_name(database, people, ann
     rows.pop("ledger")
     ((ghost, at),) = rows.pop("departures")
     assert (len(ghost), at) == (64, NOON)
+    entries = str(rows.pop("audit_log"))
+    assert "person_removed" in entries
+    assert "ann" not in entries.casefold()
     assert not any(rows.values())
     assert people.marked() == []
 

@@ -12,6 +12,7 @@ from storage import backup as restoring
 from storage.conversations import Conversations
 from storage.database import VERIFIED, Database
 from storage.documents import Documents
+from storage.encryption import PassphraseNeeded
 from storage.errors import DatabaseDamaged, DatabaseTooNew, DataDirectoryLocked, StorageError
 from storage.files import Files
 from storage.records import ChunkSpan, PageSpan
@@ -280,3 +281,70 @@ def test_of_a_restore_that_is_cut_off_the_ledger_is_not_there_before_its_origina
     for record in Documents(moved, "ann").list():
         assert Files(restored, "ann").path(record.sha256).stat().st_size == record.size
     moved.close()
+
+
+PASSPHRASE = "correct horse"
+
+
+@pytest.fixture
+def encrypted(database, archive, tmp_path):
+    """An encrypted backup of the same data directory."""
+    del archive
+    archives.write(database.directory, tmp_path / "all.enc", SETTINGS, passphrase=PASSPHRASE)
+    return tmp_path / "all.enc"
+
+
+def test_an_encrypted_backup_shows_nothing_and_brings_everything_back(database, encrypted, tmp_path):
+    content = encrypted.read_bytes()
+    assert not any(known in content for known in (b"castle", b"SQLite", b"files/", b"manifest", b"ustar"))
+    assert stat.S_IMODE(encrypted.stat().st_mode) == 0o600
+    assert archives.is_archive(encrypted) and archives.needs_passphrase(encrypted)
+    restoring.restore_into(tmp_path / "new", encrypted, passphrase=PASSPHRASE)
+    moved = Database.open(tmp_path / "new")
+    for owner in ("ann", "밥"):
+        assert Documents(moved, owner).list() == Documents(database, owner).list()
+    moved.close()
+
+
+def test_no_copy_of_the_ledger_lies_beside_an_encrypted_backup_while_it_is_made(database, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    seen = set()
+    archives.write(
+        database.directory,
+        tmp_path / "elsewhere" / "all.enc",
+        SETTINGS,
+        lambda *_: seen.update(path.name for path in (tmp_path / "elsewhere").iterdir()),
+        passphrase=PASSPHRASE,
+    )
+    assert seen == {".all.enc.part"}
+    assert not list(database.directory.glob(".*"))
+
+
+@pytest.mark.parametrize("passphrase", ["", "Correct horse"])
+def test_without_its_passphrase_an_encrypted_backup_restores_nothing(encrypted, tmp_path, passphrase):
+    with pytest.raises(PassphraseNeeded, match="passphrase"):
+        restoring.restore_into(tmp_path / "new", encrypted, passphrase=passphrase)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["footnote.lock"]
+
+
+@pytest.mark.parametrize("at", [100, 5000, -1])
+def test_an_encrypted_backup_that_was_changed_restores_nothing(encrypted, tmp_path, at):
+    flip(encrypted, at)
+    with pytest.raises(StorageError, match="was changed or cut off"):
+        restoring.restore_into(tmp_path / "new", encrypted, passphrase=PASSPHRASE)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["footnote.lock"]
+
+
+def test_a_backup_that_the_disk_keeps_otherwise_is_noticed_and_not_kept(database, tmp_path, monkeypatch):
+    add(database, "ann", "castle.md", b"castle" * 10_000)
+
+    def lie(file):
+        file.seek(20_000)  # within the original
+        file.write(b"!")
+        file.flush()
+
+    monkeypatch.setattr(archives, "_forget_cached", lie)
+    for passphrase in ("", PASSPHRASE):
+        with pytest.raises(StorageError):
+            archives.write(database.directory, tmp_path / "all.tar", {}, passphrase=passphrase)
+        assert [path.name for path in tmp_path.iterdir()] == ["data"]

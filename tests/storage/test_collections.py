@@ -1,6 +1,6 @@
 import pytest
 
-from storage.collections import Collections
+from storage.collections import LONGEST_INSTRUCTIONS, Collections
 from storage.documents import Documents
 from storage.errors import NameRefused, NotFound
 from storage.records import ChunkSpan
@@ -139,3 +139,15 @@ def test_chunks_of_another_edition_have_no_document(collections, documents):
     ids = [f"{document}.300.30.0-00000", f"{document}-00000", f"{document}.900.0.0-00000"]
     assert documents.of_chunks(ids) == {ids[0]: (document, "a.md")}
     assert list(documents.chunks_by_id(ids)) == ids[:1]
+
+
+def test_instructions_are_those_of_the_documents_collections(collections, documents):
+    one, other = collections.create("Leases"), collections.create("Mills")
+    lease, mill = add(documents, "lease.md"), add(documents, "mill.md")
+    collections.put([lease], one.id)
+    collections.put([mill], other.id)
+    collections.instruct(one.id, "  Be brief. " + "x" * 2 * LONGEST_INSTRUCTIONS)
+    assert collections.instructions_for({mill}) == []
+    ((name, text),) = collections.instructions_for({lease, mill})
+    assert (name, text[:9], len(text)) == ("Leases", "Be brief.", LONGEST_INSTRUCTIONS)
+    assert collections.get(one.id).instructions == text

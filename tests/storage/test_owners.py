@@ -11,12 +11,15 @@ from sqlalchemy import select
 
 from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
+from storage.audit_log import AuditLog
 from storage.choices import Choices
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
+from storage.idempotency import IdempotentRequests
+from storage.keys import ApiKeys
 from storage.lab import QuestionSets, Runs
 from storage.records import (
     AskedRecord,
@@ -29,6 +32,7 @@ from storage.records import (
 )
 from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
+from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
@@ -162,6 +166,8 @@ COLLECTIONS = {
     "delete": lambda my, ids: my.delete(ids["collection"]),
     "put": lambda my, ids: my.put([], ids["collection"]),
     "set_splitting": lambda my, ids: my.set_splitting(ids["collection"], None),
+    "instruct": lambda my, ids: my.instruct(ids["collection"], "Be brief."),
+    "instructions_for": None,
 }
 CHOICES = {
     "of": lambda my, ids: my.of(ids["conversation"]),
@@ -170,16 +176,25 @@ CHOICES = {
     "documents": lambda my, ids: my.documents(ids["conversation"]),
     "would_be": None,
 }
+TAGS = {
+    "list": None,
+    "of_documents": None,
+    "documents_of": None,
+    "add": None,
+    "remove": None,
+}
 ACCOUNT = {
     "enter": None,
     "leave": None,
     "confirm": None,
+    "email": None,
     "limits": None,
     "holds": None,
     "has": None,
     "count": None,
     "used": None,
 }
+AUDIT_LOG = {"record": None, "list": None}
 FILES = {
     "save": None,
     "sweep": None,
@@ -187,6 +202,12 @@ FILES = {
     "delete": None,
     "path": lambda my, ids: my.path(ids["sha256"]),
 }
+API_KEYS = {
+    "create": lambda my, ids: my.create("mine", collections=[ids["collection"]]),
+    "list": None,
+    "revoke": lambda my, ids: my.revoke(ids["key"]),
+}
+IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
     Conversations: CONVERSATIONS,
@@ -201,7 +222,11 @@ FLOOR = {
     SourceItems: SOURCE_ITEMS,
     Collections: COLLECTIONS,
     Choices: CHOICES,
+    Tags: TAGS,
     Account: ACCOUNT,
+    ApiKeys: API_KEYS,
+    AuditLog: AUDIT_LOG,
+    IdempotentRequests: IDEMPOTENT_REQUESTS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -244,10 +269,12 @@ def belongings(database, owner):
     SourceItems(database, owner).keep(source.id, Listing("page", "Page", "1"), "c" * 64, 1)
     collection = Collections(database, owner).create("Reports")
     Collections(database, owner).put([document.id], collection.id)
+    Tags(database, owner).add([document.id], "Reports")
     Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
         "source": source.id,
         "collection": collection.id,
+        "key": ApiKeys(database, owner).create("Notebook")[0].id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,
         "set question": sets.add(question_set.id, "why?", [MARKED]).id,
@@ -320,8 +347,8 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown = [*documents.list(), *documents.unfinished(), *chats.list(), *chats.list("title")]
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += [*Feedback(database, "bob").answers(), *SourceStore(database, "bob").list()]
-    shown += Collections(database, "bob").list()
-    assert len(shown) == 15
+    shown += [*Collections(database, "bob").list(), *ApiKeys(database, "bob").list()]
+    assert len(shown) == 16
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}

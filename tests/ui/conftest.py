@@ -1,7 +1,9 @@
 """The pages over a data directory of their own, with stored conversations where a test needs them."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -99,6 +101,12 @@ def tell(
         model=model,
     )
     return turn
+
+
+def table(at: AppTest) -> list[dict[str, Any]]:
+    """The rows of the table of documents, as its component is given them."""
+    shown = [one.proto for one in at.get("bidi_component") if "documents-table" in one.proto.id]
+    return json.loads(shown[-1].json)["rows"] if shown else []
 
 
 def words(at: AppTest) -> str:

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from rag.chat.conversation import Conversation
+from rag.chat.scope import Scope
 from rag.connectors.scheduler import Syncing
 from rag.evaluation.lab import Lab
 from rag.ingest.library import Library
@@ -130,12 +131,26 @@ WORKSPACE = {
     "embed_anew": None,
     "recover": None,
     "source": None,
+    "documents": None,
+    "introduction": lambda my, ids: my.introduction(ids["document"]),
+    "chats": None,
+    "remove_documents": None,
+    "read_again": lambda my, ids: my.read_again(ids["document"]),
+    "remove_conversation": lambda my, ids: my.remove_conversation(ids["conversation"], "mine"),
+    "answer": None,  # it searches by `pipeline_within`, and counts what was used
+    "begin_with": lambda my, ids: my.begin_with([("user", "mine?")], ([ids["collection"]], [])),
+    "pipeline_within": lambda my, ids: my.pipeline_within(
+        Scope(frozenset([ids["document"]])), retriever="bm25"
+    ).retriever.invoke("words"),
+    "reading": lambda my, ids: my.reading(ids["answer"]),
     "answer_again": lambda my, ids: my.answer_again(ids["answer"]),
     "check_text": lambda my, ids: checked(my, documents=[ids["document"]], collections=[ids["collection"]]),
     "answering": lambda my, ids: my.answering(ids["pending"]),
     "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
     "pipeline": lambda my, ids: my.pipeline(ids["conversation"]) and None,
     "delete_conversation": lambda my, ids: my.delete_conversation(ids["conversation"]),
+    "note": None,
+    "original": lambda my, ids: my.original(ids["document"]),
     "exported": lambda my, ids: my.exported(ids["conversation"], "md"),
     "go_on": lambda my, ids: my.go_on(ids["stopped"]),
     "otherwise": lambda my, ids: my.otherwise(ids["question"], "mine?"),

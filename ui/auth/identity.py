@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rag.admission import administers, admits
 from rag.errors import EntryRefused, SettingsError
+from rag.local_server import ip_address
 from rag.settings import LOCAL_OWNER, Settings
 
 GUIDE = "See docs/operator/sign-in.md."
@@ -43,7 +45,7 @@ class Proxy:
 
     def trusts(self, peer: str | None) -> bool:
         """Return True if the peer with this address may name the user."""
-        address = _address(peer or "")
+        address = ip_address(peer or "")
         return address is not None and any(address in network for network in self.networks)
 
 
@@ -76,16 +78,6 @@ def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
     return _proxy(settings) if settings.trusted_header or settings.trusted_proxies else LocalUser()
 
 
-def is_loopback(address: str | None) -> bool:
-    """Return True if a server bound to `address` can be reached from this computer only.
-
-    >>> [is_loopback(it) for it in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "192.168.1.5", None)]
-    [True, True, True, False, False, False]
-    """
-    found = _address(address or "")
-    return address == "localhost" if found is None else found.is_loopback
-
-
 def visitor_from_token(claims: Mapping[str, Any], settings: Settings, now: datetime) -> Visitor:
     """Return the visitor of an ID token, by issuer and subject: e-mail addresses can change hands.
 
@@ -110,19 +102,12 @@ def visitor_from_header(value: str, settings: Settings, since: datetime) -> Visi
 
 
 def _admitted(visitor: Visitor, called: str, settings: Settings) -> Visitor:
-    admin = _is_named(settings.admins, visitor, called)
-    if settings.allowed_users and not admin and not _is_named(settings.allowed_users, visitor, called):
+    if not admits(settings, visitor.id, visitor.email, called):
         raise EntryRefused(
             f"{visitor.name} has no account here. Sign in as someone else, or ask your administrator."
         )
+    admin = administers(settings, visitor.id, visitor.email, called)
     return Visitor(visitor.id, visitor.name, visitor.email, visitor.since, admin)
-
-
-def _is_named(names: tuple[str, ...], visitor: Visitor, called: str) -> bool:
-    """Return True if ids, e-mail addresses or domains such as `@example.org` include the visitor."""
-    email = visitor.email.casefold()
-    spelled = {visitor.id, called, email, email[email.rfind("@") :] if email else ""} - {""}
-    return any(name in spelled or name.casefold() in spelled - {visitor.id, called} for name in names)
 
 
 def _openid(auth: Mapping[str, Any]) -> OpenID:
@@ -172,12 +157,3 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
         raise SettingsError(
             f"The setting FOOTNOTE_TRUSTED_PROXIES names {text!r}, which is no network: {error}."
         ) from error
-
-
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Parse an IP address, unwrapping IPv4 in IPv6; None if it is none."""
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address

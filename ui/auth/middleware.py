@@ -19,12 +19,14 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from rag.errors import EntryRefused
+from rag.local_server import is_loopback
 from rag.settings import Settings
 from ui.auth import identity
 
 PERSON, AUTH_MODE = "x-footnote-person", "x-footnote-entrance"  # headers that only the middleware sets
 # They check access themselves, or reveal nothing.
 OPEN_PATHS = ("/healthz", "/readyz", "/metrics", "/_stcore/health")
+KEY_PATHS = ("/api/", "/v1/", "/mcp")  # prefixes of what asks each request for a key of its own
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+/?")
 FORWARDED = b"x-forwarded-for"
@@ -58,12 +60,12 @@ class AuthMiddleware:
 
     def _refusal(self, scope: Scope, person: str | None) -> str:
         server = scope.get("server") or (None,)
-        if isinstance(self.mode, identity.LocalUser) and not identity.is_loopback(server[0]):
+        if isinstance(self.mode, identity.LocalUser) and not is_loopback(server[0]):
             return NOT_HERE
         acts = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if acts and not _same_site(scope, self.origins()):
             return FROM_ELSEWHERE
-        if isinstance(self.mode, identity.Proxy) and person is None and scope["path"] not in OPEN_PATHS:
+        if isinstance(self.mode, identity.Proxy) and person is None and not _is_open(scope["path"]):
             return UNKNOWN
         upload = UPLOAD.fullmatch(scope["path"])
         if upload and scope.get("method") != "OPTIONS" and not self._is_theirs(upload[1], scope, person):
@@ -109,6 +111,10 @@ class AuthMiddleware:
         session_id = entries[2].strip().decode("latin-1") if len(entries) > 2 else ""
         resumes = not session_id or self._is_theirs(session_id, scope, person)
         return subprotocols if resumes else b",".join(entries[:2])
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(KEY_PATHS)
 
 
 def person_in_cookie(scope: Scope) -> str | None:

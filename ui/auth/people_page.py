@@ -99,7 +99,7 @@ def _show_limits(record: PersonRecord, server: PageServices) -> None:
         }
         saved = st.form_submit_button("Save", key=f"save-limits-{_key(record)}")
     if saved:
-        server.people.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
+        server.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
         flash("Saved.", ":material/check:")
         st.rerun()
 

@@ -122,6 +122,7 @@ const LINK = 'a[href^="#cite-"]';
 let send = () => {};
 let last = null;
 let panel = false;
+let opener = null;
 let hint = null;
 let leaving = 0;
 
@@ -182,7 +183,20 @@ function escape(event) {
   if (event.key === 'Escape') hide();
 }
 
-// The panel takes the focus when it opens; when it closes, the focus returns to the marker.
+// A table that was drawn again has another button at the place of the one that was pressed.
+function drawnAgain(button) {
+  const key = button.dataset.focus;
+  const roots = [...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean);
+  return key && roots.map((root) => root.querySelector(`[data-focus="${CSS.escape(key)}"]`)).find(Boolean);
+}
+
+function active() {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at;
+}
+
+// The panel takes the focus when it opens; when it closes, the focus returns to what opened it.
 function follow() {
   const shown = document.querySelector('.st-key-source-panel');
   if (shown && !shown.hasAttribute('role')) {
@@ -190,12 +204,17 @@ function follow() {
     shown.setAttribute('aria-label', 'Source');
     shown.tabIndex = -1;
   }
-  if (shown && !panel) shown.focus({ preventScroll: true });
+  if (shown && !panel) {
+    opener = active();
+    shown.focus({ preventScroll: true });
+  }
   if (panel && !shown && last) {
     for (const link of document.querySelectorAll(LINK)) {
       if (link.getAttribute('href') === last) { link.focus(); break; }
     }
     last = null;
+  } else if (panel && !shown && opener) {
+    (opener.isConnected ? opener : drawnAgain(opener))?.focus();
   }
   panel = shown !== null;
 }

@@ -28,12 +28,14 @@ button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 
   background: var(--st-background-color);
 }
 """
-_JS = """
+_JS = r"""
 const BOX = '[data-testid="stChatInputTextArea"]';
 const SEND = '[data-testid="stChatInputSubmitButton"]';
 const STOP = '[class*="st-key-stop-"] button';
 const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
+const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
+const EDIT = '[class*="st-key-edit-"] button';
 const DRAFT = 'footnote-draft';
 const WAITS = 'Still answering. Your question will be sent next.';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
@@ -48,7 +50,7 @@ export default function ({ parentElement }) {
   const stop = parentElement.querySelector('button');
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
   let sent = 0, pinned = 0, waiting = false, stopping = false, answering = false;
-  let newest = '', restored = null, twice = null;
+  let newest = '', restored = null, twice = null, reached = null;
 
   const box = () => document.querySelector(BOX);
   const asked = () => document.querySelector('.st-key-answering') !== null;
@@ -107,6 +109,11 @@ export default function ({ parentElement }) {
       search.focus();
       return;
     }
+    if (event.key === 'ArrowUp' && event.target.matches?.(BOX) && !event.target.value && !busy()) {
+      const edits = document.querySelectorAll(EDIT);
+      if (edits.length) { event.preventDefault(); edits[edits.length - 1].click(); }
+      return;
+    }
     if (!event.target.matches?.(BOX) || event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     if (!event.target.value.trim()) return;
     if (!busy()) { remember(); draw(); return; }
@@ -131,6 +138,28 @@ export default function ({ parentElement }) {
     if (!kept || area.value) return;
     Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(area, kept);
     area.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  // An address that names an answer, or words that the chat was found by, leads there once.
+  function reach() {
+    const asked = location.search;
+    if (reached === asked) return;
+    const parameters = new URLSearchParams(asked);
+    const answer = parameters.get('answer'), words = parameters.get('find');
+    if (!answer && !words) { reached = asked; return; }
+    const place = answer ? document.querySelector(`.st-key-rating-${CSS.escape(answer)}`) : wordsIn(words);
+    if (!place) return;
+    reached = asked;
+    newest = keyOf([...document.querySelectorAll(QUESTIONS)].pop());
+    pinned = 0;
+    const turn = answer ? place.closest('[class*="st-key-asked-"]') : null;
+    setTimeout(() => (turn || place).scrollIntoView({ block: turn ? 'start' : 'center' }), 300);
+  }
+
+  function wordsIn(words) {
+    const first = words.toLocaleLowerCase().split(' ').filter(Boolean)[0];
+    const messages = document.querySelectorAll(SAID);
+    return first && [...messages].find((one) => one.textContent.toLocaleLowerCase().includes(first));
   }
 
   // What is drawn above a new question moves it for a moment; whoever scrolls then has the say.
@@ -158,7 +187,7 @@ export default function ({ parentElement }) {
     if (twice) twice.style.display = 'none';
   }
 
-  function look() { restore(); showOnce(); pin(); draw(); }
+  function look() { restore(); showOnce(); reach(); pin(); draw(); }
 
   stop.onclick = () => { stopping = true; draw(); };
   const watch = new MutationObserver(look);

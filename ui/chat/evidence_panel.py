@@ -28,6 +28,7 @@ from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
 from ui.components.copy_buttons import copy_buttons
 from ui.components.markdown import escape_text, highlight, label, unwrap
 from ui.components.messages import action
+from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
 
@@ -161,7 +162,10 @@ def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     if where := list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)])):
         st.caption(" · ".join(where))
     if found == "here":
-        _show_address(passage, workspace)
+        with st.container(horizontal=True, gap="small"):
+            page = spans[0].number if spans else None
+            action("Open document", "menu_book", "open-document", _open_document, passage.document_id, page)
+            _show_address(passage, workspace)
     if found in _BADGES:
         st.warning(_BADGES[found], icon=":material/history:")
     _show_statement(evidence)
@@ -179,6 +183,11 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
     if address.startswith(("https://", "http://")):
         host = label(urlsplit(address).netloc, 60)
         st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
+
+
+def _open_document(document_id: str, page: int | None) -> None:
+    _dismiss()
+    document_panel.choose(document_id, page)
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
+from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.jobs import Job
@@ -221,7 +222,7 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case SearchedIn() | NarrowedTo():
+            case SearchedIn() | NarrowedTo() | Coverage():
                 self.query.caption(scope.told(event))
             case Reworked() | Reranking():
                 self.status.caption(_doing(event))

@@ -10,12 +10,14 @@ from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
 from rag.retrieval.degradation import Degraded
+from rag.text.normalize import normalize
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord, Rating
 from ui import pages
-from ui.chat import evidence_panel, scope, trace_panel
+from ui.chat import answer_actions, evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
+from ui.chat.quotes import QuotePart, in_bold, quote_parts
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
@@ -46,6 +48,17 @@ def show_later(conversation_id: str) -> None:
         st.button("Later messages", icon=":material/expand_more:", on_click=_turn_forward)
         if len(starts) > 1:
             st.button("Newest messages", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
+
+
+def show_found(conversation_id: str, messages: Sequence[Message], words: str) -> None:
+    """Turn to the page of messages that has the first one with all of these words."""
+    wanted = normalize(words).split()
+    hits = (at for at, one in enumerate(messages) if all(word in normalize(one.content) for word in wanted))
+    at = next(hits, None)
+    if at is not None:
+        last = at + PAGE // 2
+        starts = [messages[last].id] if last < len(messages) and at < len(messages) - PAGE else []
+        st.session_state[_KEY] = (conversation_id, starts)
 
 
 def show_newest() -> None:
@@ -229,15 +242,15 @@ def show_answer(
     reads for open statements. `searched` is the scope, as Markdown.
     """
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        _show_query(message, question, workspace if settled else None)
-        if searched:
-            st.caption(searched)
-        _show_narrowing(message, question, workspace if settled else None)
+        _show_search(message, question, workspace if settled else None, searched)
         if checking:
             _show_checking(message, workspace)
         else:
             _show_backing(backing(message))
-        if message.content:
+        quoted = is_search_result(message)
+        if quoted:
+            show_quotes(message, message.standalone_question or (question.content if question else ""))
+        elif message.content:
             cited = links(message, checking=checking)
             st.markdown(safe_answer(message.content, cited, remarks(message)), anchors=False)
         _show_note(message)
@@ -245,12 +258,69 @@ def show_answer(
             _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         if message.state == "complete" and not message.passages and not workspace.library.documents.list():
-            st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+            st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         _show_copy(message)
-        _show_sources(message, standings)
+        _show_sources(message, standings, quoted=quoted)
         if found_nothing(message):
             _show_unsearched(message, workspace)
         _show_rating(message, workspace, settled=settled)
+
+
+def _show_search(
+    answer: Message, question: Message | None, workspace: Workspace | None, searched: str
+) -> None:
+    """Show what was searched for, where, and how much of it was read; with a workspace, buttons for it."""
+    _show_query(answer, question, workspace)
+    if searched:
+        st.caption(searched)
+    _show_narrowing(answer, question, workspace)
+    if answer.coverage:
+        st.caption(f":material/menu_book: {label(answer.coverage)}")
+
+
+def is_search_result(message: Message) -> bool:
+    """Return True for an answer of quotes: no model wrote it."""
+    return message.model is None and message.state == "complete" and bool(message.citations)
+
+
+def show_quotes(message: Message, question: str) -> None:
+    """Show the best quote of an answer without a model, and a card for each other one."""
+    given = {passage.number: passage for passage in message.passages}
+    for place, part in enumerate(quote_parts(message)):
+        passage = None if part.marker is None else given.get(part.marker)
+        key = f"quote-{message.id}-{place}"
+        with st.container(key=key, border=passage is not None and not part.best, gap="xxsmall"):
+            if passage is not None and not part.best:
+                _show_place(message, passage, key)
+            st.markdown(_marked_quote(message, part, question), anchors=False)
+            if passage is not None and part.best:
+                _show_place(message, passage, key)
+
+
+def _show_place(message: Message, passage: PassageRecord, key: str) -> None:
+    """Show the document and page of a quote, which open its source, and the heading it stands under."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            label(place_name(passage), 60),
+            key=f"open-{key}",
+            icon=":material/description:",
+            on_click=evidence_panel.choose,
+            args=(f"{message.id}-p{passage.number}",),
+            type="tertiary",
+        )
+        if heading := passage.heading.rpartition(" > ")[2]:
+            st.caption(label(heading, 80), width="content")
+
+
+def _marked_quote(message: Message, part: QuotePart, question: str) -> str:
+    """Return a part of an answer as safe Markdown, in a card with the question's words in bold."""
+    text = message.content[part.start : part.end]
+    cited = [(at - part.start, link) for at, link in links(message) if part.start <= at < part.end]
+    if part.marker is None or part.best or "|" in text or "**" in text or not cited:
+        return safe_answer(text, cited)
+    at, link = cited[-1]
+    marked = in_bold(text[:at], question)
+    return safe_answer(marked + text[at:], [(len(marked), link)])
 
 
 def show_degraded(parts: Iterable[Degraded]) -> None:
@@ -301,12 +371,15 @@ def _show_note(message: Message) -> None:
     st.warning(f"{_NOTES[message.state]} {reason}".strip(), icon=":material/info:")
 
 
-def _show_sources(message: Message, standings: Mapping[str, Standing]) -> None:
+def _show_sources(message: Message, standings: Mapping[str, Standing], *, quoted: bool) -> None:
+    """Show buttons for the cited passages, and those only read; quotes have buttons of their own."""
+    if message.model is None and found_nothing(message) and not message.citations:
+        return
     numbers = cited_numbers(message)
     by_number = {passage.number: passage for passage in message.passages}
     others = [passage for passage in message.passages if passage.number not in numbers]
     with st.container(key=f"sources-{message.id}", gap="small"):
-        if numbers:
+        if numbers and not quoted:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.caption("Sources", width="content")
                 for number in numbers:
@@ -355,6 +428,7 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
             rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
             action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
+        answer_actions.button(message, workspace)
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)

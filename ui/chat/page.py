@@ -1,29 +1,31 @@
 """Chat page: the open conversation or the welcome screen, the answer stream, the input."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import streamlit as st
 
 from rag.citations.support import open_count
-from rag.workspace import Workspace
+from rag.workspace import EVERY, Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
-from ui.chat.input import ask, show_box, show_refused_question, show_turn
-from ui.chat.message import show_answer, show_later, show_question, shown_messages, shows_newest
+from ui.chat.input import show_box, show_refused_question, show_turn
+from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
 from ui.components.labels import count
 from ui.components.messages import show_errors
-from ui.documents.sample import offer_sample, show_sample_questions
+from ui.documents import introduction
+from ui.documents import panel as document_panel
+from ui.documents.sample import offer_sample
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
 
 LOOK_CHECKS = 0.5  # seconds between looks for the end of a check
+_FOUND = "chat-found"
 LOOK = 3.0  # seconds between checks for changes by another tab
 
 
@@ -78,6 +80,8 @@ def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
         st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
+    elif document_panel.PARAMETER in st.query_params:
+        document_panel.show_chosen(here)
     else:
         trace_panel.show_chosen(here)
 
@@ -96,7 +100,7 @@ def _opened(here: Workspace) -> ConversationRecord | None:
 
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
-    documents = here.library.documents.list()
+    documents = here.documents()
     if documents:
         st.title("Ask your documents")
         ready = sum(record.state in SEARCHABLE for record in documents)
@@ -108,7 +112,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     uploader(here, limit_mb)
     if not documents:
         offer_sample(here)
-    show_sample_questions(here, partial(ask, here=here))
+    introduction.show_newest(documents, here, document_panel.choose)
     if services().llm is None:
         with st.container(border=True):
             st.markdown(
@@ -119,6 +123,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
     sidebar.show_header(here, conversation)
+    _turn_to_found(conversation, here)
     shown = shown_messages(
         conversation.id,
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
@@ -132,6 +137,15 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
     _watch_checks(shown, here)
     show_later(conversation.id)
     return left_out
+
+
+def _turn_to_found(conversation: ConversationRecord, here: Workspace) -> None:
+    """Turn to the words that the chat was found by, once; the browser scrolls to them."""
+    words = st.query_params.get(sidebar.FIND)
+    found = (conversation.id, words)
+    if words and st.session_state.get(_FOUND) != found:
+        st.session_state[_FOUND] = found
+        show_found(conversation.id, here.conversations.messages(conversation.id, limit=EVERY), words)
 
 
 def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> bool:

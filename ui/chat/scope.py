@@ -1,4 +1,4 @@
-"""Scope of a conversation: the documents and collections it searches, shown and changed above the input."""
+"""Scope of a conversation: the documents, collections and tags it searches, shown above the input."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,11 +6,13 @@ from datetime import date
 
 import streamlit as st
 
+from rag.chat.coverage import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
+from storage.tags import LONGEST_TAG
 from ui.chat import sidebar
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
@@ -19,7 +21,7 @@ NEXT = "scope-next"  # scope of a chat that has not begun
 ALL = "All documents"
 OLDEST = date(1900, 1, 1)
 
-Choice = tuple[tuple[str, ...], tuple[str, ...]]  # ids of collections, of documents
+Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # ids of collections, documents, tags
 
 
 def show(conversation: ConversationRecord | None, here: Workspace) -> None:
@@ -43,8 +45,8 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
 
 
 def next_choice() -> Choice:
-    """Return the scope of the next chat: collections and documents."""
-    choice: Choice = st.session_state.get(NEXT, ((), ()))
+    """Return the scope of the next chat: collections, documents and tags."""
+    choice: Choice = st.session_state.get(NEXT, ((), (), ()))
     return choice
 
 
@@ -53,9 +55,9 @@ def forget_next() -> None:
     st.session_state.pop(NEXT, None)
 
 
-def choose_next(collections: Collection[str]) -> None:
-    """Set the scope of a new chat, which opens next, to these collections."""
-    st.session_state[NEXT] = (tuple(collections), ())
+def choose_next(collections: Collection[str] = (), documents: Collection[str] = ()) -> None:
+    """Set the scope of a new chat, which opens next, to these collections and documents."""
+    st.session_state[NEXT] = (tuple(collections), tuple(documents), ())
     sidebar.keep_open(None)
 
 
@@ -91,15 +93,18 @@ def narrowed_to(said: str) -> str:
     return f":material/filter_alt: Only documents of: {label(said, 300)}"
 
 
-def told(event: SearchedIn | NarrowedTo) -> str:
-    """Return the scope that an event tells, as Markdown."""
+def told(event: SearchedIn | NarrowedTo | Coverage) -> str:
+    """Return the scope that an event tells, or how much of it was read, as Markdown."""
+    if isinstance(event, Coverage):
+        return f":material/menu_book: {event.said()}"
     return searched_in(event.said) if isinstance(event, SearchedIn) else narrowed_to(event.said)
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
-    documents = [record for record in here.library.documents.list() if record.replaces is None]
+    documents = [record for record in here.documents() if record.replaces is None]
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
+    tagged = {one.id: plain_line(one.name, LONGEST_TAG) for one in here.tags.list()}
     with st.form("scope-form", border=False):
         st.caption(
             f"Leave empty to search all {len(names):,} documents. Types and dates choose among those "
@@ -109,18 +114,20 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
             st.caption(f":material/warning: Deleted: {gone}.")
         wanted = _pick("Collections", collections, "collection", chosen)
         single = _pick("Documents", names, "document", chosen)
+        tags = _pick("Tags", tagged, "tag", chosen)
         of = _pick_filter(names.values(), chosen)
         with st.container(horizontal=True, gap="small"):
             search = st.form_submit_button("Search these", type="primary")
             search_all = st.form_submit_button("Search all documents", disabled=not chosen)
     if search_all:
-        _keep(conversation, here, (), ())
+        _keep(conversation, here, ((), (), ()))
         st.rerun()
     if search and of == DocumentFilter():
-        _keep(conversation, here, wanted, single)
+        _keep(conversation, here, (tuple(wanted), tuple(single), tuple(tags)))
         st.rerun()
     if search:
-        _keep_filtered(conversation, here, of, {*single, *here.library.collections.documents_of(wanted)})
+        among = {*single, *here.library.collections.documents_of(wanted), *here.tags.documents_of(tags)}
+        _keep_filtered(conversation, here, of, among)
         st.rerun()
 
 
@@ -142,13 +149,13 @@ def _keep_filtered(
     profiles = here.library.profiles().values()
     ids = [one.id for one in profiles if of.passes(one) and (not among or one.id in among)]
     if ids:
-        _keep(conversation, here, (), ids)
+        _keep(conversation, here, ((), tuple(ids), ()))
     else:
         flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
-    """Show a multiselect of collections or documents; its key changes when another tab changes the scope."""
+    """Show a multiselect; its key changes when another tab changes the scope."""
     if not names:
         return []
     ids = [one.id for one in chosen if one.kind == kind and one.id in names]
@@ -173,13 +180,8 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
 
 
 @flash_errors
-def _keep(
-    conversation: ConversationRecord | None,
-    here: Workspace,
-    collections: Sequence[str],
-    documents: Sequence[str],
-) -> None:
+def _keep(conversation: ConversationRecord | None, here: Workspace, choice: Choice) -> None:
     if conversation is None:
-        st.session_state[NEXT] = (tuple(collections), tuple(documents))
+        st.session_state[NEXT] = choice
         return
-    here.choices.choose(conversation.id, collections, documents)
+    here.choices.choose(conversation.id, *choice)

@@ -17,18 +17,21 @@ from ui import pages
 from ui.components.markdown import label
 from ui.components.messages import flash_errors, rename_action
 
-PARAMETER = "chat"
+PARAMETER, FIND = "chat", "find"
 SEARCH = "search-chats"
 SHOWN = 40
+NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = "New chat"
-_OPEN, _AWAY = "open-chat", "away-from-chat"
-_FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
+_OPEN, _AWAY, _SEARCHED = "open-chat", "away-from-chat", "searched-chats"
+FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
     """Show the conversations, newest first, filtered by the search box."""
     with st.sidebar:
-        if st.button("New chat", icon=":material/edit_square:", width="stretch", key="new-chat"):
+        if st.button(
+            "New chat", icon=":material/edit_square:", width="stretch", key="new-chat", shortcut=NEW_CHAT
+        ):
             _open(None)
         search = st.text_input(
             "Search chats",
@@ -38,7 +41,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
             label_visibility="collapsed",
             live="300ms",
         )
-        found = workspace.conversations.list(search)
+        found = workspace.chats(search)
         if search and not found:
             st.caption("No matching chats.")
         with st.container(key="chats", gap=None):
@@ -62,18 +65,16 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
         key, rename = f"title-{conversation.id}", partial(_rename, workspace, conversation.id)
         rename_action("Title", conversation.title, 200, key, rename, at="rename-chat")
         with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
-            for form, name in _FORMS.items():
+            for form, name in FORMS.items():
                 _show_download(workspace, conversation, form, name)
-        # No dialog: its buttons do not respond while an answer is being written.
-        with st.popover("Delete", icon=":material/delete:", type="tertiary", key="delete-chat"):
-            st.markdown("Delete this chat? Your documents stay.")
-            st.button(
-                "Delete permanently",
-                type="primary",
-                key=f"delete-{conversation.id}",
-                on_click=_delete,
-                args=(workspace, conversation.id),
-            )
+        st.button(
+            "Delete",
+            icon=":material/delete:",
+            type="tertiary",
+            key="delete-chat",
+            on_click=_delete,
+            args=(workspace, conversation),
+        )
 
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
@@ -92,7 +93,8 @@ def _show_download(workspace: Workspace, conversation: ConversationRecord, form:
 def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     """Return the conversation of an id; None if it does not exist."""
     with suppress(NotFound):
-        return workspace.conversations.open(chat) if chat else None
+        hidden = workspace.deletions.hidden
+        return workspace.conversations.open(chat) if chat and chat not in hidden else None
     return None
 
 
@@ -158,15 +160,18 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None) -
         on_click=_clear_search,
         wrap=False,
     ):
-        _open(conversation.id)
+        _open(conversation.id, st.session_state.pop(_SEARCHED, ""))
 
 
-def _open(conversation_id: str | None) -> NoReturn:
+def _open(conversation_id: str | None, search: str = "") -> NoReturn:
     keep_open(conversation_id)
-    st.switch_page(pages.CHAT, query_params={PARAMETER: conversation_id} if conversation_id else None)
+    chosen = {PARAMETER: conversation_id} if conversation_id else {}
+    found = {FIND: search} if search.strip() else {}
+    st.switch_page(pages.CHAT, query_params={**chosen, **found} or None)
 
 
 def _clear_search() -> None:
+    st.session_state[_SEARCHED] = st.session_state.get(SEARCH, "")
     st.session_state[SEARCH] = ""
 
 
@@ -178,7 +183,7 @@ def _rename(workspace: Workspace, conversation_id: str) -> None:
 
 
 @flash_errors
-def _delete(workspace: Workspace, conversation_id: str) -> None:
+def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
     with suppress(NotFound):  # deleted in another tab
-        workspace.delete_conversation(conversation_id)
+        workspace.remove_conversation(conversation.id, conversation.title or UNTITLED)
     go_to(None)

@@ -10,6 +10,8 @@ from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
+from ui.chat.citations import PANEL
+from ui.chat.page_view import icon_button
 from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action
@@ -34,6 +36,7 @@ _PURPOSES = {
 _SETTINGS = {
     "searched_in": "Searched in",
     "narrowed_to": "Documents named by the question",
+    "coverage": "Coverage",
     "retriever": "Search",
     "k": "Passages retrieved",
     "mixture": "Weights of words and meaning",
@@ -76,7 +79,7 @@ def choose(answer_id: str) -> None:
 
 
 def show_chosen(workspace: Workspace) -> None:
-    """Open the panel if the address names an answer."""
+    """Show the panel if the address names an answer."""
     answer_id = st.query_params.get(PARAMETER)
     if not answer_id:
         return
@@ -93,8 +96,17 @@ def _dismiss() -> None:
     st.query_params.pop(PARAMETER, None)
 
 
-@st.dialog(TITLE, width="large", icon=":material/account_tree:", on_dismiss=_dismiss)
 def _panel(message: Message, trace: Trace | None) -> None:
+    with st.container(key=PANEL, gap="small"):
+        with st.container(
+            key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
+        ):
+            st.markdown(f"**{TITLE}**", width="stretch")
+            icon_button("Close", "close", lambda _: _dismiss(), "", shortcut="Esc")
+        _show(message, trace)
+
+
+def _show(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
         _heading("Search query")
         st.markdown(escape_text(message.standalone_question))

@@ -88,7 +88,7 @@ def _show_form(here: Workspace) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
     if not documents:
         st.markdown("No documents to check against yet. Add documents first.")
-        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         return
     st.markdown("See which statements of a draft, an e-mail or another model's answer your documents say.")
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
@@ -152,7 +152,7 @@ def _show_downloads(checked: CheckedText, content: bytes) -> None:
         for form in get_args(CheckForm):
             st.download_button(
                 FORMS[form],
-                data=partial(_exported, checked, form, content),
+                data=partial(_exported, workspace(), checked, form, content),
                 file_name=file_name(f"checked {checked.name.rpartition('.')[0]}", form),
                 mime=CHECK_MEDIA_TYPES[form],
                 on_click="ignore",
@@ -160,7 +160,8 @@ def _show_downloads(checked: CheckedText, content: bytes) -> None:
             )
 
 
-def _exported(checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+def _exported(here: Workspace, checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+    here.note("check_exported", form=form)
     return export_check(checked, form, content).content
 
 

@@ -61,7 +61,7 @@ def unfinished(workspace: Workspace) -> list[DocumentRecord]:
 def show_ingest(workspace: Workspace) -> None:
     """Show ingest progress in the sidebar while documents are being read."""
     if unfinished(workspace):
-        with st.sidebar:
+        with st.sidebar, st.container(key="ingest"):
             _ingest_strip(workspace)
 
 

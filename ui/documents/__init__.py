@@ -1,1 +1,1 @@
-"""The documents page."""
+"""Documents in the library."""

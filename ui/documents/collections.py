@@ -1,6 +1,6 @@
-"""Collections on the documents page: filter, create, rename, delete, and passage sizes."""
+"""Collections in the library: filters of the table, create, rename, delete, fill, and passage sizes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import get_args
@@ -10,9 +10,11 @@ import streamlit as st
 from rag.ingest.queue import Resplit
 from rag.text.chunking import Splitter, Splitting
 from rag.workspace import Workspace
-from storage.collections import LONGEST_NAME, CollectionRecord
+from storage.collections import LONGEST_INSTRUCTIONS, LONGEST_NAME, CollectionRecord
+from storage.documents import UNFINISHED
 from storage.errors import FootnoteError
-from storage.records import DocumentRecord
+from storage.records import DocumentRecord, State
+from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.chat import scope
 from ui.components.job_progress import follow_job, share, step_name
@@ -66,6 +68,26 @@ def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
         st.rerun()
 
 
+def _show_instructions(here: Workspace, chosen: CollectionRecord) -> None:
+    name = "Instructions"
+    with (
+        st.popover(name, icon=":material/edit_note:", type="tertiary", key="collection-instructions"),
+        st.form(f"instructions-{chosen.id}", border=False),
+    ):
+        text = st.text_area(
+            "How answers are written",
+            chosen.instructions,
+            max_chars=LONGEST_INSTRUCTIONS,
+            placeholder="Answer in Korean. Call the tenant “the lessee”. Use short lists.",
+            help="Tone, language, terms and format, for answers from this collection's documents.",
+        )
+        st.caption("A language model reads them. What it writes is checked against the documents as before.")
+        if st.form_submit_button("Save", type="primary"):
+            here.library.collections.instruct(chosen.id, text)
+            flash("Instructions saved.", ":material/edit_note:")
+            st.rerun()
+
+
 def show_progress(here: Workspace) -> None:
     """Show re-indexing progress, or a button to resume it after a stop."""
     job = here.ingest.splitting()
@@ -112,13 +134,27 @@ def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Spli
 
 EVERY, NONE = "every", "none"  # filter values beside collection ids
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
+TAG, STATUS = "documents-tag", "documents-status"
+_STATUSES: dict[str, tuple[State, ...]] = {
+    "Ready": ("ready",),
+    "In progress": UNFINISHED,
+    "Could not be read": ("refused",),
+}
 UNSORTED = "Unsorted"
 
 
-def choose_shown(here: Workspace) -> None:
-    """Show the filters of the document list: collection and name."""
+def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
+    """Show the filters of the table: words, collection, tag and status."""
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input(
+            "Find documents",
+            key=SEARCH,
+            icon=":material/search:",
+            placeholder="Part of a name or tag",
+            persist_state="page",
+            live="300ms",
+        )
         # No counts in the names: a selectbox loses its value when its options change.
         names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
         if not collections or st.session_state.get(SHOWN) not in names:
@@ -131,29 +167,89 @@ def choose_shown(here: Workspace) -> None:
                 key=SHOWN,
                 persist_state="session",  # a run that ends after an upload does not reach it
             )
-        st.text_input(
-            "Filter by name",
-            key=SEARCH,
-            icon=":material/search:",
-            placeholder="Part of a name",
-            persist_state="page",
-        )
+        _choose_more(here, records)
         _show_new(here)
     chosen = collections.get(st.session_state.get(SHOWN, EVERY))
     if chosen is not None:
         _show_actions(here, chosen)
 
 
-def filtered(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents that pass the filters."""
+def _choose_more(here: Workspace, records: Sequence[DocumentRecord]) -> None:
+    """Show the filters that only some libraries need: tags, and states other than ready."""
+    tags = [plain_line(one.name, LONGEST_TAG) for one in here.tags.list()]
+    if st.session_state.get(TAG) not in tags:
+        st.session_state[TAG] = None
+    if tags:
+        st.selectbox("Tag", tags, index=None, placeholder="Any", key=TAG)
+    if any(record.state != "ready" for record in records):
+        st.selectbox("Status", list(_STATUSES), index=None, placeholder="Any", key=STATUS)
+    else:
+        st.session_state[STATUS] = None
+
+
+def filtered(records: Sequence[DocumentRecord], tags: Mapping[str, Sequence[str]]) -> list[DocumentRecord]:
+    """Return the documents that pass the filters; `tags` has the tags of each."""
     where = st.session_state.get(SHOWN, EVERY)
     words = str(st.session_state.get(SEARCH, "")).casefold().split()
+    states = _STATUSES.get(st.session_state.get(STATUS) or "")
+    tag = st.session_state.get(TAG)
     return [
         record
         for record in records
         if where in (EVERY, record.collection_id or NONE)
-        and all(word in record.name.casefold() for word in words)
+        and (states is None or record.state in states)
+        and (tag is None or tag in [plain_line(one, LONGEST_TAG) for one in tags.get(record.id, ())])
+        and _has(words, " ".join([record.name, *tags.get(record.id, ())]).casefold())
     ]
+
+
+def _has(words: Sequence[str], text: str) -> bool:
+    return all(word in text for word in words)
+
+
+def show_nothing_found(here: Workspace) -> None:
+    """Say that no document passes the filters; offer to fill an empty collection."""
+    collections = {one.id: one for one in here.library.collections.list()}
+    chosen = collections.get(st.session_state.get(SHOWN, EVERY))
+    if chosen is None or chosen.documents:
+        st.caption("No matching documents.")
+        return
+    st.markdown(
+        f"**{label(chosen.name, 60)}** is empty. Drop files above, or add documents you have already."
+    )
+    if st.button("Add documents", icon=":material/add:", key="collection-fill"):
+        _fill_dialog(chosen, here)
+
+
+@st.dialog("Add documents", icon=":material/add:")
+def _fill_dialog(chosen: CollectionRecord, here: Workspace) -> None:
+    names = scope.distinct(
+        {one.id: plain_line(one.name, 80) for one in here.documents() if one.replaces is None}
+    )
+    st.markdown(f"To **{label(chosen.name, 60)}**")
+    picked = st.multiselect(
+        "Documents",
+        list(names),
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder="Type part of a name",
+        key=f"fill-{chosen.id}",
+    )
+    add = st.button(
+        "Add",
+        type="primary",
+        key=f"fill-now-{chosen.id}",
+        disabled=not picked,
+        on_click=flash_errors(_fill),
+        args=(chosen, here),
+    )
+    if add:
+        st.rerun()
+
+
+def _fill(chosen: CollectionRecord, here: Workspace) -> None:
+    moved = here.library.collections.put(st.session_state[f"fill-{chosen.id}"], chosen.id)
+    here.ingest.split_if_due()
+    flash(f"{count(moved, 'document')} added to {label(chosen.name, 60)}.", ":material/folder:")
 
 
 def choose_target(here: Workspace) -> str | None:
@@ -202,6 +298,7 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
         rename = partial(_rename, here, chosen.id, key)
         rename_action("Collection name", chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
         _show_passage_sizes(here, chosen)
+        _show_instructions(here, chosen)
         if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
             held = "document stays" if chosen.documents == 1 else f"{chosen.documents:,} documents stay"
             stay = f". Its {held}, unsorted" if chosen.documents else ""

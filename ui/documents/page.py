@@ -1,247 +1,169 @@
-"""Documents page: upload, list with ingest state and collection, move, download, delete."""
+"""Documents part of the library page: upload, filters, table, and what is done with several at once."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 
 import streamlit as st
 
+from rag.undo import WaitingDeletion
 from rag.workspace import Workspace
-from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
-from ui import pages
 from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
 from ui.components.labels import count
-from ui.components.markdown import escape_text, label, plain_line
-from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_errors
+from ui.components.markdown import plain_line
+from ui.components.messages import flash_errors, show_errors
 from ui.components.pagination import paginated
-from ui.documents import about, collections
-from ui.documents.collections import UNSORTED
+from ui.documents import collections, panel, selection
+from ui.documents.table import Order, ShownRow, show_table
 from ui.documents.upload import show_report, uploader
 from ui.server.services import services, workspace
 
-SELECTED = "documents-ticked"
-
-
-def _show_selection(
-    records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord], here: Workspace
-) -> None:
-    marked: set[str] = st.session_state.get(SELECTED, set())
-    chosen = [record for record in records if record.id in marked]
-    with st.container(key="documents-ticked-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        if not chosen:
-            ids = [record.id for record in shown]
-            action(f"Select all {len(shown):,}", "select_all", "tick-all", _select, ids)
-            return
-        st.caption(f"{len(chosen):,} selected", width="content")
-        if st.button("Move", key="move-ticked", icon=":material/drive_file_move:", type="tertiary"):
-            _move_dialog(chosen, here)
-        action("Clear selection", "deselect", "tick-none", _select)
-
-
-@st.dialog("Move to collection", icon=":material/drive_file_move:")
-def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
-    key = records[0].id
-    one = f"**{label(records[0].name, 90)}**"
-    st.markdown(one if len(records) == 1 else f"**{len(records):,} documents**")
-    names = {
-        "": UNSORTED,
-        **{one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()},
-    }
-    where = st.selectbox(
-        "Collection",
-        list(names),
-        index=None,
-        format_func=lambda id_: names.get(id_, id_),
-        placeholder="Select one, or type a new name",
-        accept_new_options=True,
-        key=f"move-to-{key}",
-    )
-    st.caption("If the collection has other passage sizes, these documents will be re-indexed.")
-    if st.button(
-        "Move",
-        type="primary",
-        icon=":material/drive_file_move:",
-        disabled=where is None,
-        key=f"move-now-{key}",
-        on_click=_move,
-        args=(records, f"move-to-{key}", here),
-    ):
-        st.rerun()
-
-
-@flash_errors
-def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
-    to = _target(str(st.session_state[key]), here.library.collections)
-    moved = here.library.collections.put([record.id for record in records], to.id if to else None)
-    here.ingest.split_if_due()
-    _select()
-    many = "document was" if moved == 1 else "documents were"
-    name = to.name if to else UNSORTED
-    flash(f"{moved:,} {many} moved to {label(name, 60)}.", ":material/drive_file_move:")
-
-
-def _target(where: str, collections: Collections) -> CollectionRecord | None:
-    if not where:
-        return None
-    known = {one.id: one for one in collections.list()}
-    return known.get(where) or collections.named(where) or collections.create(where)
-
-
-def _show_checkbox(record: DocumentRecord) -> None:
-    key = f"tick-{record.id}"
-    st.session_state[key] = record.id in st.session_state.setdefault(SELECTED, set())
-    st.checkbox(
-        f"Select {plain_line(record.name, 60)}",
-        key=key,
-        label_visibility="collapsed",
-        on_change=_toggle,
-        args=(record.id,),
-    )
-
-
-def _toggle(document_id: str) -> None:
-    marked: set[str] = st.session_state.setdefault(SELECTED, set())
-    (marked.add if st.session_state[f"tick-{document_id}"] else marked.discard)(document_id)
-
-
-def _select(document_ids: Sequence[str] = ()) -> None:
-    st.session_state[SELECTED] = set(document_ids)
-
-
-PAGE = 25
-Color = Literal["gray", "blue", "green", "red"]
+PAGE = 50
 LOOK = 5.0  # seconds between updates while documents wait for a retry
-_BADGES: dict[str, tuple[str, Color]] = {
-    "queued": (":material/schedule:", "gray"),
-    "reading": (":material/menu_book:", "blue"),
-    "searchable_by_words": (":material/search:", "blue"),
-    "searchable_by_meaning": (":material/search:", "blue"),
-    "ready": (":material/check_circle:", "green"),
-    "refused": (":material/error:", "red"),
-}
+ORDER, _OPENED = "documents-order", "documents-opened"
+_TONES = {"ready": "good", "refused": "bad"}
 
 
 def show() -> None:
-    """Show the documents page."""
+    """Show the documents of the library."""
     here = workspace()
-    st.title("Documents")
     into = collections.choose_target(here)
     uploader(here, services().settings.max_upload_mb, into)
     show_report("documents")
-    records = here.library.documents.list()
+    records = here.documents()
     if not records:
         st.markdown("No documents yet. Drop files above; you can ask within seconds.")
         return
-    collections.choose_shown(here)
+    collections.choose_shown(here, records)
     collections.show_progress(here)
-    busy = any(here.ingest.running(record.id) for record in records)
+    busy = bool(here.ingest.all_running())
     waits = any(record.state in UNFINISHED for record in records)
-    st.fragment(_rows, run_every=INGEST_TICK if busy else LOOK if waits else None)(here, busy)
+    tick = INGEST_TICK if busy else LOOK if waits else None
+    st.fragment(_rows, run_every=tick)(here, here.deletions.latest, busy=busy)
 
 
 @show_errors()
-def _rows(here: Workspace, busy: bool) -> None:
-    """Show one page of rows; when ingest has ended, run the page again without polling."""
-    records = here.library.documents.list()
-    listed = collections.filtered(records)
-    if listed:
-        sheets = sum(record.pages or 0 for record in listed)
-        totals = [count(len(listed), "document"), *([count(sheets, "page")] if sheets else [])]
-        st.caption(" · ".join(totals))
-        _show_selection(records, listed, here)
-    else:
-        st.caption("No matching documents.")
+def _rows(here: Workspace, deletion: WaitingDeletion | None, *, busy: bool) -> None:
+    """Show one page of the table; when ingest has ended, run the page again without polling."""
+    if st.session_state.pop(_OPENED, False) or here.deletions.latest != deletion:
+        st.rerun()  # the panel and the bar to undo are outside of this fragment
+    records, tags = here.documents(), here.tags.of_documents()
+    listed = collections.filtered(records, tags)
+    chosen = selection.chosen()
+    shown = [record for record in records if record.id in chosen]
+    selection.show_bar(shown, listed, here)
+    if not listed:
+        collections.show_nothing_found(here)
+        return
     names = {one.id: one.name for one in here.library.collections.list()}
-    with paginated(len(listed), PAGE, "documents-page") as part:
-        origins = here.syncing.items.origins([record.id for record in listed[part]])
-        for record in listed[part]:
-            _row(record, names.get(record.collection_id or ""), origins.get(record.id, ()), here)
-    if busy and not any(here.ingest.running(record.id) for record in records):
+    order: Order = st.session_state.setdefault(ORDER, Order())
+    ordered = sorted_records(listed, order, names, tags)
+    with paginated(len(ordered), PAGE, "documents-page") as part:
+        show_table(
+            rows(ordered[part], names, tags, here),
+            order,
+            chosen,
+            version=selection.version(),
+            on_select=selection.select_in_table,
+            on_order=_order_by,
+            on_open=_open,
+            on_retry=_retrying(here),
+        )
+    if busy and not here.ingest.all_running():
         st.rerun()
 
 
-def _row(record: DocumentRecord, collection: str | None, sources: Sequence[str], here: Workspace) -> None:
-    icon, color = _BADGES[record.state]
-    with st.container(border=True, gap="xsmall", key=f"document-{record.id}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            _show_checkbox(record)
-            st.markdown(f"**{label(record.name, 90)}**", width="stretch")
-            _actions(record, here)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(STATES[record.state], icon=icon, color=color)
-            if collection is not None:
-                st.badge(label(collection, 60), icon=":material/folder:", color="gray")
-            st.caption(_facts(record), width="content")
-        if sources:
-            st.page_link(pages.SOURCES, label=origin(sources), icon=":material/sync:")
-        progress = here.ingest.progress(record.id)
-        if progress is not None:
-            st.progress(share(progress), text=step_name(progress).capitalize())
-        for text in filter(None, (record.reason, record.note)):
-            st.markdown(escape_text(text))
-        if record.chunks:
-            about.show(record, here)
-        if record.state in UNFINISHED and not here.ingest.running(record.id):
-            again = f"try-again-{record.id}"
-            if st.button("Try again", icon=":material/refresh:", type="tertiary", key=again):
-                flash_errors(here.ingest.start)(record.id)
-                st.rerun()
+def rows(
+    records: Sequence[DocumentRecord],
+    collections: Mapping[str, str],
+    tags: Mapping[str, Sequence[str]],
+    here: Workspace,
+) -> list[ShownRow]:
+    """Return the rows of a table of documents."""
+    origins = here.syncing.items.origins([record.id for record in records])
+    return [
+        ShownRow(
+            id=record.id,
+            name=plain_line(record.name, 120),
+            kind=kind_of(record.name),
+            added=f"{record.created.day} {record.created:%b %Y}",
+            pages=f"{record.pages:,}" if record.pages else "",
+            collection=plain_line(collections.get(record.collection_id or "", ""), 60),
+            tags=tuple(plain_line(tag, 40) for tag in tags.get(record.id, ())),
+            status=_status(record, here),
+            tone=_TONES.get(record.state, "busy" if here.ingest.running(record.id) else "calm"),
+            note=_note(record),
+            origin=origin(origins.get(record.id, ())),
+            retry=record.state in (*UNFINISHED, "refused") and not here.ingest.running(record.id),
+        )
+        for record in records
+    ]
+
+
+def kind_of(name: str) -> str:
+    """Return the type of a file by its name, for people: "PDF"; "File" where it has none.
+
+    >>> kind_of("a.pdf"), kind_of("README")
+    ('PDF', 'File')
+    """
+    return PurePath(name).suffix[1:8].upper() or "File"
+
+
+def sorted_records(
+    records: Sequence[DocumentRecord],
+    order: Order,
+    collections: Mapping[str, str],
+    tags: Mapping[str, Sequence[str]],
+) -> list[DocumentRecord]:
+    """Return documents in the order of a column; those that are alike by name."""
+    keys: dict[str, Callable[[DocumentRecord], object]] = {
+        "name": lambda record: record.name.casefold(),
+        "kind": lambda record: kind_of(record.name),
+        "added": lambda record: record.created,
+        "pages": lambda record: record.pages or 0,
+        "collection": lambda record: collections.get(record.collection_id or "", "").casefold(),
+        "tags": lambda record: [tag.casefold() for tag in tags.get(record.id, ())],
+        "status": lambda record: STATES[record.state],
+    }
+    by_name = sorted(records, key=lambda record: record.name.casefold())
+    key: Callable[[DocumentRecord], object] = keys.get(order.column, keys["added"])
+    return sorted(by_name, key=key, reverse=order.descending)  # type: ignore[arg-type]
 
 
 def origin(sources: Sequence[str]) -> str:
-    """Return the names of a document's sources, as Markdown.
+    """Return the names of a document's sources.
 
-    >>> origin(["Our wiki", "보고서"])
-    'From Our wiki and 보고서'
+    >>> origin(["Our wiki", "보고서"]), origin(["a", "b", "c"]), origin([])
+    ('From Our wiki and 보고서', 'From a and b and 1 more source', '')
     """
-    named = " and ".join(label(name, 40) for name in sources[:2])
+    named = " and ".join(plain_line(name, 40) for name in sources[:2])
     more = len(sources) - 2
-    return f"From {named}" + (f" and {count(more, 'more source')}" if more > 0 else "")
+    return f"From {named}" * bool(sources) + (f" and {count(more, 'more source')}" if more > 0 else "")
 
 
-def _actions(record: DocumentRecord, here: Workspace) -> None:
-    with st.popover("More", type="tertiary", key=f"actions-{record.id}"):
-        st.download_button(
-            "Download original",
-            data=lambda: here.library.files.path(record.sha256).read_bytes(),
-            file_name=record.name,
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"download-{record.id}",
-            width="stretch",
-        )
-        if st.button("Move", icon=":material/drive_file_move:", key=f"move-{record.id}", width="stretch"):
-            _move_dialog([record], here)
-        if st.button("Delete", icon=":material/delete:", key=f"ask-{record.id}", width="stretch"):
-            confirm_deletion(
-                "Delete this document?",
-                f"**{label(record.name)}** will be deleted. Existing answers keep their quotes.",
-                key=f"remove-{record.id}",
-                act=lambda: _remove(record, here),
-            )
+def _status(record: DocumentRecord, here: Workspace) -> str:
+    progress = here.ingest.progress(record.id)
+    if progress is None:
+        return STATES[record.state]
+    part = f" ({share(progress):.0%})" if share(progress) else ""
+    return step_name(progress).capitalize() + part
 
 
-def _remove(record: DocumentRecord, here: Workspace) -> None:
-    here.ingest.remove(record.id)
-    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+def _note(record: DocumentRecord) -> str:
+    replacing = "Reading a new version." if record.replaces and record.state != "refused" else ""
+    return " ".join(filter(None, (record.reason, record.note, replacing)))
 
 
-def _facts(record: DocumentRecord) -> str:
-    facts = [
-        count(record.pages, "page") if record.pages else "",
-        count(record.chunks, "passage") if record.chunks else "",
-        _size(record.size),
-        f"added {record.created.day} {record.created:%b %Y}",
-        "reading new version" if record.replaces and record.state != "refused" else "",
-    ]
-    return " · ".join(fact for fact in facts if fact)
+def _order_by(column: str) -> None:
+    order: Order = st.session_state.get(ORDER, Order())
+    st.session_state[ORDER] = order.by(column)
 
 
-def _size(octets: int) -> str:
-    value = float(octets)
-    for unit in ("bytes", "kB", "MB"):
-        if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GB"
+def _open(document_id: str) -> None:
+    panel.choose(document_id)
+    st.session_state[_OPENED] = True
+
+
+def _retrying(here: Workspace) -> Callable[[str], None]:
+    return flash_errors(here.read_again)

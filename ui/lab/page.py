@@ -42,7 +42,7 @@ def show() -> None:
     documents = searchable(here.library.documents)
     if not documents:
         st.markdown("No documents to search yet. Add documents first.")
-        st.page_link(pages.DOCUMENTS, label="Add documents", icon=":material/upload:")
+        st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
         return
     st.header("Questions")
     _show_making(here)
@@ -314,10 +314,15 @@ def _show_cases_download(here: Workspace) -> None:
     )
     st.download_button(
         "Download test cases",
-        data=lambda: to_jsonl(list(cases(here.feedback.answers()))).encode(),
+        data=lambda: _exported_cases(here),
         file_name="feedback.jsonl",
         mime="application/jsonl",
         icon=":material/download:",
         on_click="ignore",
         key="lab-cases",
     )
+
+
+def _exported_cases(here: Workspace) -> bytes:
+    here.note("feedback_exported")
+    return to_jsonl(list(cases(here.feedback.answers()))).encode()

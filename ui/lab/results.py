@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from rag.evaluation.bootstrap import interval, recommended
 from rag.evaluation.lab import differences
 from rag.settings import fixed_fields
 from rag.workspace import Workspace
@@ -165,7 +166,9 @@ how far up in it the right ones stand, from 0 (never found) to 1 (always first).
   about that many.
 - **MRR** is 1 where the first right passage stands first, ½ where it stands second, ⅓ where third.
   **nDCG@10** looks at all right passages among the first ten in the same way.
-- **Median** and **95 %** are times in milliseconds: half of the searches, and 95 of 100, took no longer.
+- **MRR, 95 %** is where it would lie with other questions of this kind (bootstrap interval). Where two
+  searches overlap, they may still differ: the sentence above compares them question by question.
+- **Median** and **95 %, ms** are times in milliseconds: half of the searches, and 95 of 100, took no longer.
 """
 
 
@@ -180,13 +183,15 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     _show_state(run)
     if not run.results:
         return
+    values = reciprocal_ranks(here.lab.runs.findings(run.id), [one.retriever for one in run.results])
+    chosen_one = recommended(values, services().settings.retriever)
     st.markdown(verdict(run.results))
-    st.table(_table(run.results), hide_index=True, alt="How well each search did")
-    st.caption(f"With {question_count(run.asked)}, differences below {1 / run.asked:.2f} mean nothing.")
+    st.markdown(advice(chosen_one))
+    _chart(run.results)
+    st.table(_table(run.results, values), hide_index=True, alt="How well each search did")
     with st.expander("What the numbers mean", icon=":material/help:", key="lab-meaning"):
         st.markdown(_MEANING)
-    _chart(run.results)
-    _make_default(run)
+    _make_default(run, chosen_one)
     _compare(run, [other for other in runs if other.id != run.id and other.results])
     _show_questions(here, run)
 
@@ -194,6 +199,26 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
 def show_newest(set_id: str) -> None:
     """Select the newest run of a set."""
     st.session_state.pop(RUN_KEY + set_id, None)
+
+
+def reciprocal_ranks(findings: Sequence[FindingRecord], retrievers: Sequence[str]) -> dict[str, list[float]]:
+    """Return 1 / the rank of the first right passage, 0 for none, of each search for the questions of all."""
+    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    for one in findings:
+        found[one.position][one.retriever] = 1 / one.first_right if one.first_right else 0.0
+    whole = [ranks for _, ranks in sorted(found.items()) if ranks.keys() >= set(retrievers)]
+    return {name: [ranks[name] for ranks in whole] for name in retrievers}
+
+
+def advice(name: str | None) -> str:
+    """Return what the results say about the default search mode.
+
+    >>> advice("bm25")
+    'On these questions **Words** is better than your default, beyond chance.'
+    """
+    if name is None:
+        return "The differences to your default search mode may be chance: there is no reason to change it."
+    return f"On these questions **{retriever_name(name)}** is better than your default, beyond chance."
 
 
 def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
@@ -253,7 +278,7 @@ def _show_state(run: RunRecord) -> None:
             st.caption(f"{question_count(number)} not asked: the answer {why}.")
 
 
-def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
+def _table(results: Sequence[ResultRecord], values: Mapping[str, Sequence[float]]) -> list[dict[str, str]]:
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
@@ -261,6 +286,8 @@ def _table(results: Sequence[ResultRecord]) -> list[dict[str, str]]:
         for metric, title in METRICS.items():
             value = f"{result.metrics.get(metric, 0.0):.2f}"
             row[title] = f"**{value}\u00a0best**" if result.retriever in leaders[metric] else value
+        low, high = interval(values.get(result.retriever, ()))
+        row["MRR, 95 %"] = f"{low:.2f} to {high:.2f}"
         row |= {"Median, ms": f"{result.p50_ms:.1f}", "95 %, ms": f"{result.p95_ms:.1f}"}
         if any(one.errors for one in results):
             row["Failed"] = str(result.errors)
@@ -295,16 +322,17 @@ def _chart(results: Sequence[ResultRecord]) -> None:
     )
 
 
-def _make_default(run: RunRecord) -> None:
+def _make_default(run: RunRecord, chosen: str | None) -> None:
     server = services()
     if not server.administers():
         return
-    order = ranked(run.results)
+    order, preferred = ranked(run.results), chosen or server.settings.retriever
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
         wanted = st.selectbox(
             "Default search mode",
             order,
+            index=order.index(preferred) if preferred in order else 0,
             format_func=retriever_name,
             key=f"lab-default-{run.id}",
             disabled=fixed,

@@ -3,28 +3,26 @@
 import ctypes
 import hmac
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from rag import metrics
 from rag.index.external import CHROMA
+from rag.local_server import PROXY_HEADERS, is_loopback
+from rag.models.llm import server_answers
 from rag.models.local.server import LocalModel
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
-from ui.auth.identity import LocalUser, is_loopback
+from ui.auth.identity import LocalUser
 from ui.server.services import PageServices, services
 
-CONNECT_TIMEOUT = 2.0  # seconds to connect to a model server
 MIN_FREE = 200_000_000  # bytes: room for a few uploads and their indexes
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -67,16 +65,8 @@ def free_bytes(directory: Path) -> int | None:
 
 def check_server(url: str) -> CheckResult:
     """Check that a model server accepts connections. No request and no key is sent."""
-    try:
-        parts = urlsplit(url)
-        address = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
-        with socket.create_connection(address, timeout=CONNECT_TIMEOUT):
-            return CheckResult(True, "its server answers")
-    except (OSError, ValueError):
-        return CheckResult(False, "its server does not answer")
-
-
-PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+    there = server_answers(url)
+    return CheckResult(there, "its server answers" if there else "its server does not answer")
 
 
 def readyz(_: Request) -> JSONResponse:

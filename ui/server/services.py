@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.errors import EntryRefused
-from rag.ingest.page_images import PageImages
 from rag.services import Services
 from rag.settings import Settings
 from rag.settings import load as load_settings
@@ -54,13 +53,7 @@ class PageServices(Services):
         """Open everything; raises SettingsError or StorageError."""
         self.auth_mode, self.sessions = read_auth_mode(settings), Sessions()
         self.render_priority = RenderPriority()
-        self.page_images = PageImages()
         super().__init__(settings, local=isinstance(self.auth_mode, LocalUser))
-
-    def close(self) -> None:
-        """Stop the jobs and close the data directory."""
-        self.page_images.close()
-        super().close()
 
     def visitor(self) -> Visitor | None:
         """Return the visitor of the page that is being drawn; None if not signed in. Raises EntryRefused."""
@@ -77,19 +70,29 @@ class PageServices(Services):
 
     def remove(self, owner: str) -> None:
         """Remove a person with all their data; raises EntryRefused unless the visitor is an administrator."""
-        if not self.knows_people():
-            raise EntryRefused("Only administrators can remove people.")
+        by = self._administrator("remove people")
         self.sessions.end(owner)
-        self.removals.start(owner)
+        self.removals.start(owner, by=by)
+
+    def set_limits(self, owner: str, limits: Mapping[str, int]) -> None:
+        """Set a person's quotas; raises EntryRefused unless the visitor is an administrator."""
+        self.people.set_limits(owner, limits, by=self._administrator("set limits"))
+
+    def _administrator(self, act: str) -> str:
+        visitor = self.visitor()
+        if visitor is None or not self.knows_people():
+            raise EntryRefused(f"Only administrators can {act}.")
+        return visitor.id
 
     def change(self, changes: Mapping[str, Any]) -> None:
         """Save and apply changed settings.
 
         Raises SettingsError, or EntryRefused unless the visitor is an administrator; then nothing changes.
         """
-        if not self.administers():
+        visitor = self.visitor()
+        if visitor is None or not visitor.admin:
             raise EntryRefused(ADMINISTRATORS_ONLY)
-        self.apply(changes)
+        self.apply(changes, by=visitor.id)
 
 
 _opened: PageServices | None = None

@@ -22,6 +22,7 @@ from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_n
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.keys import show_keys
 from ui.settings.local_model import FIXED, model_in_use, show_local_models
 from ui.trees.labels import MODES, cost_of
 
@@ -289,15 +290,18 @@ def show() -> None:
     server = services()
     fixed = fixed_fields()
     st.title("Settings")
+    here = workspace()
     if not server.administers():
         st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
+        show_keys(here)
         return
     _model(server, fixed)
-    here = workspace()
     busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
     with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
         _finding(server, fixed)
         st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
+        st.page_link(pages.ACTIVITY, label="See deletions, exports and changes", icon=":material/history:")
+    show_keys(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:

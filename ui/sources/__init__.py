@@ -1,1 +1,1 @@
-"""The sources page."""
+"""Sources in the library."""

@@ -1,4 +1,4 @@
-"""Sources page: connected sources with their sync state, schedule and items; dialogs to add and edit them."""
+"""Sources in the library, with their sync state, schedule and items; dialogs to add and edit them."""
 
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -92,9 +92,8 @@ _ENDS: Mapping[str, tuple[str, str, Color]] = {
 
 
 def show() -> None:
-    """Show the sources page."""
+    """Show the sources of the library."""
     here = workspace()
-    st.title("Sources")
     if not services().administers():  # sources use the server's folders and secrets
         st.info("Only administrators can add sources.")
         return
@@ -105,7 +104,7 @@ def show() -> None:
         _add(here)
     records = here.syncing.sources.list()
     if not records:
-        st.markdown("No sources yet. To add single files, go to Documents.")
+        st.markdown("No sources yet. To add single files, go to Documents above.")
         return
     busy = _is_busy(here, records)
     st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
@@ -348,11 +347,12 @@ def _show_form(
         return
     with show_refusal():
         settings = checked(kind, wanted)
+        with st.spinner("Connecting…"):
+            found = here.source(kind, settings).test()
         if kept:
             save(name.strip(), settings, often or None)
             st.rerun()
-        with st.spinner("Connecting…"):
-            st.success(escape_text(here.source(kind, settings).test()), icon=":material/check_circle:")
+        st.success(escape_text(found), icon=":material/check_circle:")
 
 
 @st.dialog("Delete this source?", width="small", icon=":material/delete:")

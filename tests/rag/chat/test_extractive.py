@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.chat.extractive import APART, DOUBTFUL, FURTHER, NOT_FOUND, write
+from rag.chat.extractive import DOUBTFUL, NOT_FOUND, write
 from rag.passage import Passage
 from rag.retrieval.sentences import Pick, extract
 
@@ -16,23 +16,16 @@ def written(picks: list[Pick], *, doubtful: bool = False, question: str = ASKED[
     return "".join(piece.text for piece in write(question, [PASSAGE], picks, doubtful=doubtful))
 
 
-@pytest.mark.parametrize("code", ASKED)
-def test_words_further_away_are_told_from_the_answer(code):
-    assert written([OPENED, KEEPER, FROZE], question=ASKED[code]).split("\n\n") == [
-        "The bridge opened in 1932. [1]",
-        "Its keeper lived in Brunn. [1]",
-        FURTHER[code],
+def test_the_best_sentence_is_in_bold_and_its_neighbour_is_not():
+    lead = Pick(1, 0, 53, 9.0, 0, 26)
+    assert written([lead, FROZE]).split("\n\n") == [
+        "**The bridge opened in 1932.** Its keeper lived in Brunn. [1]",
         "The river froze that year. [1]",
     ]
 
 
-def test_words_about_as_near_as_the_best_need_no_remark():
-    assert FURTHER["en"] not in written([OPENED, KEEPER])
-
-
-def test_of_all_words_further_away_it_is_said_once():
-    told = written([OPENED, FROZE, Pick(1, 27, 53, 9.0 - APART - 1)])
-    assert told.count(FURTHER["en"]) == 1
+def test_a_row_of_a_table_is_not_set_in_bold():
+    assert "**" not in asked("What did Mac sell?", SALES)[0]
 
 
 def test_a_doubtful_answer_says_so_first_and_does_not_order_its_words():

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.chat.question_scope import read_scope
+from rag.chat.question_scope import read_scope, subject
 from rag.ingest.document_facts import read_facts
 from rag.ingest.document_profile import DocumentProfile
 from rag.text.document import LoadedDocument
@@ -107,3 +107,33 @@ def test_the_reason_is_told():
     found = read_scope("What did Northwind spend in Q3 2023?", FILINGS)
     assert found is not None
     assert (found.said, found.left_out) == ("NORTHWIND CORPORATION · Q3 2023", 4)
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("What was Northwind's gross margin in the latest 10-Q report?", "What was gross margin?"),
+        (
+            "In the third quarter of 2023, how much did Northwind spend on paper?",
+            "how much did spend on paper?",
+        ),
+        ("From Northwind's Q3 2023 10-Q, compare paper and ink.", "compare paper and ink."),
+        ("What was sold to Brew in Q2 2023?", "What was sold to Brew in Q2 2023?"),  # names others
+        ("How much cash was there on July 1, 2023?", "How much cash was there on July 1, 2023?"),
+        ("Northwind의 최근 분기 매출은?", "의 매출은?"),
+        ("What is Northwind?", "What is Northwind?"),  # else nothing is left
+    ],
+)
+def test_words_that_name_the_only_filing_are_no_subject(question, left):
+    assert subject(question, FILINGS[2:3]) == left
+
+
+def test_words_that_tell_documents_or_their_parties_apart_stay():
+    question = "What did Northwind earn in Q3 2023?"
+    assert subject(question, FILINGS[1:3]) == "What did earn in Q3 2023?"
+    assert subject(question, FILINGS) == question
+    assert subject(question, []) == question
+    lease = "# Lease\n\nbetween Northwind Inc. (the “Landlord”) and Brew Inc. (the “Tenant”)\n\n"
+    contract = profile("lease.md", lease + "Northwind rents. Brew pays. Northwind rents. Brew pays.")
+    assert len(contract.names) == 2
+    assert subject("What does Brew pay?", [contract]) == "What does Brew pay?"

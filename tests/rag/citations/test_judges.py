@@ -50,7 +50,7 @@ def test_a_cross_encoder_gives_the_probability_of_its_entailment(
 
 
 def test_a_judge_that_cannot_be_had_is_one_sentence(tmp_path: Path):
-    with pytest.raises(JudgeUnavailable, match="cannot be loaded"):
+    with pytest.raises(JudgeUnavailable, match=r"Citations cannot be judged\. .*FOOTNOTE_CITATION_JUDGE"):
         CrossEncoderJudge(str(tmp_path / "none")).support(LOOSE, TEXT)
     unnamed = cross_encoder(tmp_path / "nli", ["a", "b"], [0.0, 1.0])
     with pytest.raises(JudgeUnavailable, match="none of its classes entailment"):

@@ -126,3 +126,52 @@ def test_a_restore_without_the_embedding_model_leaves_words_to_find(
     assert len(library.recover()) == 3  # to be embedded, now that there is a model
     library.close()
     database.close()
+
+
+def test_a_passphrase_is_asked_for_twice_and_needed_to_restore(capsys, tmp_path, files, monkeypatch):
+    data = tmp_path / "data"
+    footnote(capsys, data, "ingest", files)
+    status, _, err = footnote(capsys, data, "backup", "--encrypt", tmp_path / "all.enc")
+    assert status == 2 and "FOOTNOTE_BACKUP_PASSPHRASE" in err
+    typed = iter(
+        ["correct horse", "another horse", "correct horse", "correct horse", "wrong horse", "correct horse"]
+    )
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("rag.cli.admin.getpass", lambda _: next(typed))
+    status, _, err = footnote(capsys, data, "backup", "--encrypt", tmp_path / "all.enc")
+    assert status == 2 and "passphrases differ" in err and not (tmp_path / "all.enc").exists()
+    status, out, _ = footnote(capsys, data, "backup", "--encrypt", tmp_path / "all.enc")
+    assert status == 0 and ", encrypted:" in out
+    status, _, err = footnote(capsys, tmp_path / "new", "restore", tmp_path / "all.enc")
+    assert status == 2 and "not the passphrase" in err
+    status, out, _ = footnote(capsys, tmp_path / "new", "restore", tmp_path / "all.enc")
+    assert status == 0 and "Restored 3 documents" in out
+
+
+def test_the_passphrase_of_the_settings_is_used_without_asking(capsys, tmp_path, files, monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_BACKUP_PASSPHRASE", "correct horse")
+    footnote(capsys, tmp_path / "data", "ingest", files)
+    assert ", encrypted:" in footnote(capsys, tmp_path / "data", "backup", tmp_path / "all.enc")[1]
+    assert footnote(capsys, tmp_path / "new", "restore", tmp_path / "all.enc")[0] == 0
+    monkeypatch.delenv("FOOTNOTE_BACKUP_PASSPHRASE")
+    status, _, err = footnote(capsys, tmp_path / "other", "restore", tmp_path / "all.enc")
+    assert status == 2 and "is encrypted" in err
+
+
+def test_a_drill_says_what_is_in_a_backup_and_leaves_nothing(capsys, tmp_path, files):
+    data = tmp_path / "data"
+    footnote(capsys, data, "ingest", files)
+    footnote(capsys, data, "backup", tmp_path / "all.tar")
+    status, out, err = footnote(capsys, data, "backup", "drill", tmp_path / "all.tar")
+    assert (status, err) == (0, "")
+    assert "1 people, 3 documents with 3 originals and 3 passages" in out and "Nothing is wrong" in out
+    assert not list(data.glob(".drill*"))
+    (tmp_path / "all.tar").write_bytes((tmp_path / "all.tar").read_bytes()[:-20_000])
+    status, _, err = footnote(capsys, data, "backup", "drill", tmp_path / "all.tar")
+    assert status == 2 and "not a whole backup" in err
+
+
+def test_more_than_one_file_is_a_wrong_call(capsys, tmp_path):
+    with pytest.raises(SystemExit) as ended:
+        footnote(capsys, tmp_path / "data", "backup", "a.tar", "b.tar")
+    assert ended.value.code == 2 and "name one file" in capsys.readouterr().err

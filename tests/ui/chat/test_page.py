@@ -31,10 +31,29 @@ def test_a_newcomer_tries_the_sample_document_and_asks_it_by_one_click(page: Pag
     (record,) = here.library.documents.list()
     assert record.name.startswith("Sample")
     assert not any(button.key == "add-sample" for button in at.button)
-    at.button(key="sample-question-0").click().run()
-    chat = at.query_params["chat"]
-    asked = here.conversations.messages(chat if isinstance(chat, str) else chat[0])
-    assert asked[0].content == "How many containers were handled in 2025?"
+    here.introduction(settled(here, record.id)).wait(60)
+    at.run()
+    assert "1,204 people worked for the harbour authority" in words(at)
+    at.button(key="introduction-ask-0").click().run()
+    (chat,) = here.conversations.list()
+    asked = here.conversations.messages(chat.id)
+    assert asked[0].content == "How many containers did the harbour handle in 2025?"
+    assert here.choices.documents(chat.id) == {record.id}
+
+
+def settled(here: Workspace, document_id: str) -> str:
+    for lane in ("read", "embed"):
+        job = here._jobs.get(here.owner, f"{lane}:{document_id}")
+        if job is not None:
+            job.wait(60)
+    return document_id
+
+
+def test_a_file_that_could_not_be_read_is_named_where_it_was_dropped(page: Page, here: Workspace):
+    record, _ = here.library.add("photo.png", b"not a picture")
+    here.library.documents.set_state(record.id, "refused", "photo.png is damaged.")
+    at = page()
+    assert "photo.png" in words(at) and at.error[0].value == "photo.png is damaged."
 
 
 def test_an_answer_is_shown_with_linked_markers_and_sources(page: Page, here: Workspace):
@@ -203,8 +222,15 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert "No matching chats." in words(at)
     at.text_input(key="search-chats").set_value("보고서").run()
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
-    at.button(key=f"delete-{turn.conversation_id}").click().run()
-    assert here.conversations.list() == [] and at.title
+    at.text_input(key="search-chats").set_value("").run()
+    at.button(key="delete-chat").click().run()
+    assert at.title and here.chats() == [] and "항구 보고서 deleted." in words(at)
+    at.button(key="undo-delete").click().run()
+    assert [chat.title for chat in here.chats()] == ["항구 보고서"]
+    at.button(key=f"open-{turn.conversation_id}").click().run()
+    at.button(key="delete-chat").click().run()
+    here.deletions.finish()
+    assert here.conversations.list() == []
 
 
 @pytest.mark.parametrize("question", ["   ", "x" * 8001])
@@ -246,7 +272,7 @@ def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
     if pressed == "rename":
         at.text_input(key=f"title-{chat}").set_value("Another").run()
     else:
-        at.button(key=f"delete-{chat}").click().run()
+        at.button(key="delete-chat").click().run()
     assert not at.exception
     assert at.title[0].value == "Ask your own documents"
 
@@ -332,3 +358,42 @@ def test_a_question_waits_where_the_file_with_it_was_not_added(page: Page, here:
     assert "files.zip" in at.error[0].value
     assert at.text_area(key="reworded-question").value == "Summarise this"
     assert here.conversations.list() == []
+
+
+def test_a_chat_is_opened_at_the_words_that_it_was_found_by(page: Page, here: Workspace):
+    chat = tell(here, "Where is the crane?", "The crane is in Busan.").conversation_id
+    for number in range(40):
+        tell(here, f"Question {number}?", f"Answer {number}.", chat=chat)
+    assert "Busan" not in words(page(chat=chat))
+    at = page(chat=chat, find="CRANE busan")
+    assert "Busan" in words(at) and "Answer 39." not in words(at)
+    assert "Answer 39." in words(page(chat=chat, find="answer 39"))
+    assert "Answer 39." in words(page(chat=chat, find="no such words"))
+
+
+def test_a_row_of_the_chat_list_leads_to_what_was_searched_for(page: Page, here: Workspace):
+    chat = tell(here, "Where is the crane?", "In Busan.").conversation_id
+    at = page()
+    at.text_input(key="search-chats").set_value("busan").run()
+    at.button(key=f"open-{chat}").click().run()
+    assert (at.query_params["chat"], at.query_params["find"]) == (chat, "busan")
+
+
+def test_one_answer_is_exported_and_linked(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[citation(1, ANSWER, QUOTE)])
+    tell(here, "Why?", "Another answer.", chat=turn.conversation_id)
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"share-{turn.answer_id}").click().run()
+    assert not at.exception
+    assert "A link that opens this chat at the answer" in words(at)
+    text = here.exported(turn.conversation_id, "md", answer_id=turn.answer_id)
+    assert "Who?" in text and "Why?" not in text and "Another answer" not in text
+
+
+def test_how_an_answer_was_made_is_shown_beside_it(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()], timings_ms={"total": 5.0})
+    at = page(chat=turn.conversation_id)
+    at.button(key=f"how-{turn.answer_id}").click().run()
+    assert "**How was this answered?**" in words(at)
+    at.button(key="source-close").click().run()
+    assert "**How was this answered?**" not in words(at) and "how" not in at.query_params

@@ -8,8 +8,8 @@ from ui.documents.about import MOST, lines
 def test_a_document_tells_what_it_says_of_itself_with_the_words(page, here: Workspace):
     record, _ = here.library.add("plan.md", b"# Plan\n\nDate: 3 May 2023\nAuthor: Ann Kim\n\nWe dig.")
     list(here.library.read(record.id))
-    at = page("documents")
-    assert "Ann Kim" not in words(at)
+    at = page("library", document=record.id)
+    assert "Ann Kim, from" not in words(at)
     at.session_state[f"about-{record.id}"] = True
     shown = words(at.run())
     assert "2023-05-03, from “Date: 3 May 2023”" in shown and "Ann Kim, from “Author: Ann Kim”" in shown

@@ -1,12 +1,15 @@
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
+from streamlit.errors import StreamlitAPIException
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from tests.ui.conftest import words
+from tests.ui.conftest import table, words
 from tests.ui.documents.test_page import NAMES, settle
 from tests.ui.inert import is_inert
+from ui.documents.selection import SELECTED
 
 Page = Callable[..., AppTest]
 TEXT = "# Castle\n\n" + " ".join(f"Room {n} has {n * 7} candles and a chest of oak." for n in range(40))
@@ -21,7 +24,7 @@ def three(here: Workspace) -> list[str]:
 
 
 def rows(at: AppTest) -> set[str]:
-    return {m.value.strip("*") for m in at.markdown if m.value.endswith(".txt**")}
+    return {row["name"] for row in table(at)}
 
 
 def notice(at: AppTest) -> str:
@@ -37,14 +40,14 @@ def where(here: Workspace) -> dict[str, str | None]:
 def test_without_collections_the_page_asks_nothing_about_them(page: Page, here: Workspace):
     here.library.add("a.txt", b"Text.")
     at = page("documents")
-    assert not at.selectbox and rows(at) == {"a.txt"}
+    assert [box.label for box in at.selectbox] == ["Status"] and rows(at) == {"a.txt"}
 
 
 def test_a_collection_is_made_shown_and_added_to(page: Page, here: Workspace, three):
     at = page("documents")
     at.text_input(key="documents-new").set_value("  Contracts ").run()
     assert at.selectbox(key="documents-shown").value == here.library.collections.named("contracts").id
-    assert "No matching documents" in words(at)
+    assert "Contracts** is empty" in words(at)
     at.file_uploader[0].set_value([("new.txt", b"A new text.", "text/plain")]).run()
     assert where(here)["new.txt"] == "Contracts"
     assert rows(settle(here, at)) == {"new.txt"}
@@ -72,32 +75,77 @@ def test_the_list_is_narrowed_by_collection_and_by_name(page: Page, here: Worksp
     assert rows(at.text_input(key="documents-search").set_value("C").run()) == {"c.txt"}
 
 
-def test_ticked_documents_are_moved_together(page: Page, here: Workspace, three):
+def test_an_empty_collection_is_filled_with_what_is_there_already(page: Page, here: Workspace, three):
+    made = here.library.collections.create("Contracts")
+    at = page("documents")
+    at.selectbox(key="documents-shown").set_value(made.id).run()
+    at.session_state[f"fill-{made.id}"] = three[1:]
+    at.button(key="collection-fill").click().run()
+    at.button(key=f"fill-now-{made.id}").click().run()
+    assert where(here) == {"a.txt": "HR", "b.txt": "Contracts", "c.txt": "Contracts"}
+    assert rows(at) == {"b.txt", "c.txt"}
+
+
+def test_selected_documents_are_moved_together(page: Page, here: Workspace, three):
     archive = here.library.collections.create("Archive")
     at = page("documents")
-    for document in three[:2]:
-        at.checkbox(key=f"tick-{document}").check().run()
+    at.session_state[SELECTED] = set(three[:2])
+    at.run()
     assert "2 selected" in words(at)
-    at.button(key="move-ticked").click().run()
+    at.button(key="selected-move").click().run()
     assert at.button(key=f"move-now-{three[1]}").disabled
     at.session_state[f"move-to-{three[1]}"] = archive.id
-    at.button(key="move-ticked").click().run()
+    at.button(key="selected-move").click().run()
     at.button(key=f"move-now-{three[1]}").click().run()
     assert where(here) == {"a.txt": "Archive", "b.txt": "Archive", "c.txt": None}
-    assert notice(at) == "2 documents were moved to Archive."
-    assert not any(box.value for box in at.checkbox)
+    assert notice(at) == "2 documents moved to Archive."
+    assert at.session_state[SELECTED] == set()
 
 
-def test_all_that_is_shown_is_ticked_at_once_over_all_pages(page: Page, here: Workspace):
+def test_selected_documents_get_tags_and_are_found_by_them(page: Page, here: Workspace, three):
+    here.tags.add(three[:1], "old")
+    here.tags.add(three[:2], "both")
+    at = page("documents")
+    at.session_state[SELECTED] = set(three[:2])
+    at.run()
+    at.button(key="selected-tag").click().run()
+    box = at.multiselect(key=f"tags-{three[1]}")
+    assert box.value == ["both"]
+    at.session_state[f"tags-{three[1]}"] = ["new"]
+    at.button(key="selected-tag").click().run()
+    at.button(key=f"tags-now-{three[1]}").click().run()
+    assert here.tags.of_documents() == {three[0]: ["new", "old"], three[1]: ["new"]}
+    at.run()
+    assert rows(at.selectbox(key="documents-tag").set_value("old").run()) == {"a.txt"}
+    assert rows(at.selectbox(key="documents-tag").set_value(None).run()) == {"a.txt", "b.txt", "c.txt"}
+    assert rows(at.text_input(key="documents-search").set_value("NEW").run()) == {"a.txt", "b.txt"}
+
+
+def test_the_next_chat_searches_the_selection(page: Page, here: Workspace, three):
+    at = page("documents")
+    at.session_state[SELECTED] = set(three[:2])
+    at.run()
+    with suppress(StreamlitAPIException):  # the chat page cannot be gone to from here
+        at.button(key="selected-chat").click().run()
+    assert {*at.session_state["scope-next"][1]} == set(three[:2])
+
+
+def test_all_that_is_shown_is_selected_at_once_over_all_pages(page: Page, here: Workspace):
     for number in range(60):
         here.library.add(f"file-{number:02d}.txt", f"Text {number}".encode())
     here.library.add("other.txt", b"Other.")
     at = page("documents")
     at.text_input(key="documents-search").set_value("file").run()
-    at.button(key="tick-all").click().run()
+    at.button(key="select-all").click().run()
     assert "60 selected" in words(at)
-    at.button(key="tick-none").click().run()
-    assert at.button(key="tick-all").label == "Select all 60"
+    at.button(key="select-none").click().run()
+    assert at.button(key="select-all").label == "Select all 60"
+
+
+def test_failures_are_found_by_their_status(page: Page, here: Workspace, three):
+    here.library.documents.set_state(three[0], "refused", "It is damaged.")
+    at = page("documents")
+    assert rows(at.selectbox(key="documents-status").set_value("Could not be read").run()) == {"a.txt"}
 
 
 def test_a_collection_is_renamed_and_deleted_and_its_documents_stay(page: Page, here: Workspace, three):

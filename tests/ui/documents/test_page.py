@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,11 @@ from rag.workspace import Workspace
 from storage.accounts import People
 from storage.records import ChunkSpan
 from tests.rag.ingest.parsers import makers
-from tests.ui.conftest import words
+from tests.ui.conftest import table, words
 from tests.ui.inert import is_inert
+from ui.documents.page import ORDER, sorted_records
+from ui.documents.selection import SELECTED
+from ui.documents.table import Order
 from ui.server import services
 
 Page = Callable[..., AppTest]
@@ -42,7 +46,7 @@ def test_what_of_a_document_could_not_be_read_is_said(page: Page, here: Workspac
     text = here.library.documents.text(record.id)
     note = "The text of pages 2 to 4 was not recognised."
     here.library.documents.save_chunks(record.id, text, [], [ChunkSpan(0, len(text), None, "")], note=note)
-    assert note in words(page("documents"))
+    assert table(page("documents"))[0]["note"] == note
 
 
 def test_a_document_that_waits_is_tried_again_when_asked_for(page: Page, here: Workspace):
@@ -50,11 +54,22 @@ def test_a_document_that_waits_is_tried_again_when_asked_for(page: Page, here: W
     list(here.library.read(record.id))
     here.library.documents.set_state(record.id, "searchable_by_words", "The disk was full.")
     at = page("documents")
-    assert "The disk was full." in words(at)
-    at.button(key=f"try-again-{record.id}").click().run()
-    at = settle(here, at)
-    assert here.library.documents.get(record.id).state == "ready"
-    assert "The disk was full." not in words(at) and not any(b.label == "Try again" for b in at.button)
+    (row,) = table(at)
+    assert row["note"] == "The disk was full." and row["retry"]
+    here.read_again(record.id)
+    (row,) = table(settle(here, at))
+    assert (row["status"], row["note"], row["retry"]) == ("Ready", "", False)
+
+
+def test_a_document_that_was_refused_can_be_read_again(page: Page, here: Workspace):
+    record, _ = here.library.add("notes.md", b"The harbour opened in 1887.")
+    here.library.documents.set_state(record.id, "refused", "It took too long.")
+    at = page("documents")
+    (row,) = table(at)
+    assert (row["status"], row["note"], row["retry"]) == ("Could not be read", "It took too long.", True)
+    here.read_again(record.id)
+    (row,) = table(settle(here, at))
+    assert (row["status"], row["note"], row["retry"]) == ("Ready", "", False)
 
 
 def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Page, here: Workspace):
@@ -71,8 +86,8 @@ def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Pa
 
 
 def test_an_empty_library_says_what_to_do(page: Page):
-    at = page("documents")
-    assert at.title[0].value == "Documents" and "No documents yet" in words(at)
+    at = page("library")
+    assert at.title[0].value == "Library" and "No documents yet" in words(at)
 
 
 def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Workspace):
@@ -84,11 +99,11 @@ def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Wor
             ("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "image/png"),
         ]
     ).run()
-    shown = words(settle(here, at))
-    assert "3 documents" in shown
-    for name in ("notes.md", "empty.txt", "photo.png"):
-        assert f"**{name}**" in shown
-    assert "empty.txt is empty" in shown and "photo.png is damaged" in shown
+    at = settle(here, at)
+    assert "3 documents" in words(at)
+    notes = {row["name"]: row["note"] for row in table(at)}
+    assert notes.keys() == {"notes.md", "empty.txt", "photo.png"}
+    assert "empty.txt is empty" in notes["empty.txt"] and "photo.png is damaged" in notes["photo.png"]
     states = {record.name: record.state for record in here.library.documents.list()}
     assert states["empty.txt"] == states["photo.png"] == "refused"
     assert states["notes.md"] == "ready"
@@ -127,19 +142,55 @@ def test_a_file_name_is_only_text(page: Page, here: Workspace, name: str):
     assert [len(path.name) for path in originals.iterdir()] == [64]
 
 
-def test_a_document_is_deleted_with_its_original(page: Page, here: Workspace):
-    record, _ = here.library.add("notes.md", b"Receipts are due.")
-    path = here.library.files.path(record.sha256)
+def test_a_deletion_is_undone_and_without_that_takes_the_original(page: Page, here: Workspace):
+    ids = [here.library.add(f"{name}.md", f"Receipts of {name}.".encode())[0].id for name in "abc"]
+    path = here.library.files.path(here.library.documents.get(ids[0]).sha256)
     at = page("documents")
-    at.button(key=f"ask-{record.id}").click().run()
-    assert path.exists()
-    at.button(key=f"remove-{record.id}").click().run()
-    assert here.library.documents.list() == [] and not path.exists()
-    assert "No documents yet" in words(at)
+    at.session_state[SELECTED] = set(ids[:2])
+    at.run()
+    assert "2 selected" in words(at)
+    at.button(key="selected-delete").click().run()
+    assert [row["name"] for row in table(at)] == ["c.md"] and path.exists()
+    waiting = here.deletions.undo()
+    assert waiting is not None and waiting.said == "2 documents"
+    assert {row["name"] for row in table(at.run())} == {"a.md", "b.md", "c.md"}
+    at.session_state[SELECTED] = set(ids[:1])
+    at.run()
+    at.button(key="selected-delete").click().run()
+    here.deletions.finish()
+    assert {row["name"] for row in table(at.run())} == {"b.md", "c.md"} and not path.exists()
 
 
-def test_a_long_list_comes_in_pages(page: Page, here: Workspace):
-    for number in range(30):
+def test_a_long_list_comes_in_pages_and_in_any_order(page: Page, here: Workspace):
+    for number in range(60):
         here.library.add(f"file-{number:02d}.txt", f"Text {number}".encode())
     at = page("documents")
-    assert sum("file" in m.value for m in at.markdown) == 25
+    assert len(table(at)) == 50 and table(at)[0]["name"] == "file-59.txt"
+    at.session_state[ORDER] = Order("name", descending=False)
+    assert table(at.run())[0]["name"] == "file-00.txt"
+
+
+def test_a_press_on_a_header_sorts_by_it_and_a_second_press_turns_the_order():
+    order = Order("added", descending=True)
+    assert order.by("name") == Order("name", descending=False)
+    assert order.by("name").by("name") == Order("name", descending=True)
+    assert order.by("name").by("added") == Order("added", descending=True)
+
+
+def test_the_rows_are_sorted_by_every_column(here: Workspace):
+    for name in ("b.pdf", "C.md", "a.txt"):
+        here.library.add(name, name.encode())
+    records = here.library.documents.list()
+    a, b, c = sorted(records, key=lambda record: record.name.casefold())
+    collections, tags = {"x": "Alpha"}, {c.id: ["draft"]}
+    inside = [replace(b, collection_id="x"), a, c]
+
+    def names(column: str, *, descending: bool = False) -> list[str]:
+        ordered = sorted_records(inside, Order(column, descending=descending), collections, tags)
+        return [record.name for record in ordered]
+
+    assert names("name") == ["a.txt", "b.pdf", "C.md"]
+    assert names("kind") == ["C.md", "b.pdf", "a.txt"]
+    assert names("collection", descending=True)[0] == "b.pdf"
+    assert names("tags", descending=True)[0] == "C.md"
+    assert set(names("unknown")) == set(names("pages")) == set(names("status")) == set(names("name"))

@@ -13,8 +13,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from api.security import SecurityMiddleware
 from rag.workspace import Workspace
-from ui.server.middleware import SecurityMiddleware, server_error
+from ui.server.headers import security_headers, server_error
 from ui.server.operations import admits_to_metrics
 
 PATHS = ["/", "/healthz", "/readyz", "/metrics", "/_stcore/metrics", "/_stcore/health", "/nowhere", "/fails"]
@@ -40,7 +41,12 @@ def client(
     host: str = "localhost",
     may_see: Callable[[Request], bool] = lambda _: True,
 ) -> TestClient:
-    guard = Middleware(SecurityMiddleware, is_known=lambda name: name == "localhost", may_see_metrics=may_see)
+    guard = Middleware(
+        SecurityMiddleware,
+        headers=security_headers,
+        is_known=lambda name: name == "localhost",
+        may_see_metrics=may_see,
+    )
     routes = [Route(path, fails if path == "/fails" else fine) for path in PATHS if path != "/nowhere"]
     application = Starlette(
         routes=[*routes, WebSocketRoute("/_stcore/stream", listened)],

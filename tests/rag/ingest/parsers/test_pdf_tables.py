@@ -99,6 +99,82 @@ def test_korean_and_japanese_tables(
     assert text.split("\n")[2:] == [f"| {' | '.join(line)} |" for line in lines]
 
 
+@pytest.mark.parametrize(
+    ("leading", "header", "expected"),
+    [
+        pytest.param(
+            10,
+            [[("Three Months Ended", 270)], [("June 30,", 270)], [("2022", 210), ("2021", 270)]],
+            ["Three Months Ended June 30, 2022", "Three Months Ended June 30, 2021"],
+            id="period over the last of its years",
+        ),
+        pytest.param(
+            14,
+            [
+                [("Cost", 210), ("Value", 270), ("Cost", 330), ("Value", 390)],
+                [("June 30, 2022", 270), ("May 31, 2022", 390)],
+            ],
+            ["Cost June 30, 2022", "Value June 30, 2022", "Cost May 31, 2022", "Value May 31, 2022"],
+            id="date under the last of its columns",
+        ),
+    ],
+)
+def test_header_flush_with_one_column_spans_those_that_lack_it(
+    tmp_path: Path, leading: int, header: list[list[tuple[str, float]]], expected: list[str]
+) -> None:
+    heads = [
+        right(text, x, 400 - leading * line, size=8) for line, cells in enumerate(header) for text, x in cells
+    ]
+    figures = [["Goods", "12", "34", "56", "78"], ["Services", "9", "10", "11", "12"]]
+    below = 394 - leading * len(header)
+    text = read(tmp_path, [*heads, *rows([row[: 1 + len(expected)] for row in figures], below)])
+    assert text.split("\n")[0] == f"|  | {' | '.join(expected)} |"
+
+
+def test_unit_above_all_columns_is_not_in_their_headers(tmp_path: Path) -> None:
+    heads = [right("2023", 210, 400), right("2022", 270, 400)]
+    unit = [Placed("Other assets:", 30, 386, size=10), centred("(In millions of dollars)", 218, 386)]
+    text = read(tmp_path, [*heads, *unit, *rows([["Goods", "12", "34"], ["Services", "9", "10"]], 372)])
+    assert text.split("\n")[0] == "| Other assets: (In millions of dollars) | 2023 | 2022 |"
+
+
+def test_line_at_the_top_of_a_page_is_no_header(tmp_path: Path) -> None:
+    heads = [
+        Placed("PART I", 168, 432, size=8),
+        *(right(text, 210 + 60 * place, 408, size=8) for place, text in enumerate(("Gains", "Losses"))),
+        *(right(text, 210 + 60 * place, 398, size=8) for place, text in enumerate(("net", "gross"))),
+    ]
+    text = read(tmp_path, [*heads, *rows([["Goods", "12", "34"], ["Services", "9", "10"]], 384)])
+    assert "|  | Gains net | Losses gross |" in text
+
+
+def test_name_of_a_section_in_small_letters_does_not_end_a_table(tmp_path: Path) -> None:
+    page = [
+        *(right(text, 210 + 60 * place, 414) for place, text in enumerate(("2023", "2022"))),
+        *rows([["Goods", "12", "34"], ["Total", "12", "34"]], 400),
+        Placed("Operating income", 30, 368, size=6.5),
+        *rows([["Goods", "5", "6"], ["Total", "5", "6"]], 353),
+    ]
+    assert read(tmp_path, page).count("\n| --- ") == 1
+
+
+def test_years_may_name_the_rows_of_a_table(tmp_path: Path) -> None:
+    lines = [["2023 (remaining nine months)", "$2,899"], ["2024", "2,897"], ["Thereafter", "444"]]
+    placed = [Placed(label, 30, 400 - 14 * row, size=10) for row, (label, _) in enumerate(lines)]
+    placed += [right(figure, 330, 400 - 14 * row) for row, (_, figure) in enumerate(lines)]
+    assert read(tmp_path, placed).split("\n")[3:] == ["| 2024 | 2,897 |", "| Thereafter | 444 |"]
+
+
+def test_mark_of_a_note_drawn_after_the_page_stays_in_its_row(tmp_path: Path) -> None:
+    page = [
+        *(right(text, 210 + 60 * place, 414) for place, text in enumerate(("2023", "2022"))),
+        *rows([["Goods", "12", "34"], ["Services", "9", "10"]], 400),
+        Placed("Goods are sold in every country where the shop has a branch.", 30, 330, size=10),
+        Placed("(a)", 64, 403, size=6),
+    ]
+    assert "| Goods (a) | 12 | 34 |" in read(tmp_path, page)
+
+
 def test_label_of_two_lines_is_one_cell(tmp_path: Path) -> None:
     lines = [["Cash and cash equivalents,", "", ""], ["beginning of period", "12", "34"], *SALES]
     assert "| Cash and cash equivalents, beginning of period | 12 | 34 |" in read(

@@ -1,0 +1,113 @@
+"""Access of one request: its caller, their workspace, and the documents that the key lets them search."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.authentication import Caller, authenticate
+from api.problems import error_response, status_of
+from rag.chat.scope import EVERYTHING, scope_among
+from rag.chat.scope import Scope as SearchScope
+from rag.services import Services
+from rag.workspace import Workspace
+from storage.collections import CollectionRecord
+from storage.errors import FootnoteError, NotFound
+from storage.records import DocumentRecord, KeyScope
+
+
+@dataclass(frozen=True)
+class Access:
+    """A caller with their workspace, over the services of the process."""
+
+    caller: Caller
+    services: Services
+    workspace: Workspace
+
+    def collections(self) -> list[CollectionRecord]:
+        """List the collections that the key may see."""
+        limited = self.caller.collections
+        there = self.workspace.library.collections.list()
+        return [one for one in there if limited is None or one.id in limited]
+
+    def collection(self, named: str) -> CollectionRecord:
+        """Return a collection by its id or name; raises NotFound, as for one outside of the key's."""
+        there = self.collections()
+        found = next((one for one in there if one.id == named), None)
+        if found is None and (by_name := self.workspace.library.collections.named(named)) is not None:
+            found = next((one for one in there if one.id == by_name.id), None)
+        if found is None:
+            raise NotFound(f"There is no collection {named!r}.")
+        return found
+
+    def may_see(self, record: DocumentRecord) -> bool:
+        """Return True for a document that the key may read."""
+        return self.caller.collections is None or record.collection_id in self.caller.collections
+
+    def document(self, document_id: str) -> DocumentRecord:
+        """Return a document; raises NotFound, as for one outside of the key's collections."""
+        record = self.workspace.library.documents.get(document_id)
+        if not self.may_see(record):
+            raise NotFound(f"There is no document {document_id!r}.")
+        return record
+
+    def chosen(
+        self, collections: Iterable[str], documents: Iterable[str]
+    ) -> tuple[Collection[str], Collection[str]]:
+        """Return the ids to search in; without any, those the key is limited to. Raises NotFound."""
+        inside = [self.collection(one).id for one in collections]
+        single = [self.document(one).id for one in documents]
+        if not inside and not single and self.caller.collections is not None:
+            return sorted(self.caller.collections), []
+        return inside, single
+
+    def scope(self, collections: Iterable[str], documents: Iterable[str]) -> SearchScope:
+        """Return the search scope of these; everything, or all that the key allows, without any."""
+        inside, single = self.chosen(collections, documents)
+        if not inside and not single and self.caller.collections is None:
+            return EVERYTHING
+        chosen = self.workspace.choices.would_be(inside, single)
+        return scope_among(self.workspace.library.collections, chosen)
+
+
+@dataclass(frozen=True)
+class KeyMiddleware:
+    """ASGI middleware that admits requests with a key, before anything of their body is read."""
+
+    app: ASGIApp
+    services: Callable[[], Services]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its `Access` in `state`, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            access = await run_in_threadpool(self._admit, HTTPConnection(scope))
+        except FootnoteError as error:
+            await error_response(scope["path"], status_of(error), str(error))(scope, receive, send)
+            return
+        await self.app({**scope, "state": {**scope.get("state", {}), "access": access}}, receive, send)
+
+    def _admit(self, connection: HTTPConnection) -> Access:
+        services = self.services()
+        caller = authenticate(connection, services)
+        return Access(caller, services, services.workspace(caller.owner))
+
+
+def _allowing(scope: KeyScope) -> Callable[[Request], Access]:
+    async def allowed(request: Request) -> Access:
+        access: Access = request.state.access
+        access.caller.require(scope)
+        return access
+
+    return allowed  # type: ignore[return-value]
+
+
+Reader = Annotated[Access, Depends(_allowing("read"))]
+Asker = Annotated[Access, Depends(_allowing("ask"))]
+Writer = Annotated[Access, Depends(_allowing("write"))]

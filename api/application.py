@@ -1,0 +1,80 @@
+"""The HTTP interface as one application, and its routes in the server of the pages."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from api import (
+    ask,
+    chat_completions,
+    check,
+    collections,
+    conversations,
+    documents,
+    problems,
+    search,
+    sources,
+)
+from api.access import KeyMiddleware
+from api.limits import BodyLimits
+from api.mcp import MCP_PATH, McpEndpoint
+from rag.services import Services
+from storage.errors import FootnoteError
+
+PREFIXES = ("/api/", "/v1/")
+VERSION = "1"
+ABOUT = """Chat with your own documents; every statement of an answer comes with the words it rests on.
+
+Each request needs a key: `Authorization: Bearer KEY`. Keys are made on the Settings page, or by
+`footnote keys create`. Errors are problems (RFC 9457); under `/v1/` they have OpenAI's form."""
+
+
+def create_api(services: Callable[[], Services]) -> FastAPI:
+    """Return the application over the services of the process, which may raise FootnoteError."""
+    api = FastAPI(
+        title="Footnote",
+        version=VERSION,
+        description=ABOUT,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            FootnoteError: problems.on_footnote_error,
+            HTTPException: problems.on_http_error,
+            RequestValidationError: problems.on_invalid,
+            Exception: problems.on_unexpected,
+        },
+    )
+    for resource in (ask, search, check, documents, collections, sources, conversations, chat_completions):
+        api.include_router(resource.router)
+    api.add_middleware(BodyLimits, upload_mb=lambda: services().settings.max_upload_mb)
+    api.add_middleware(KeyMiddleware, services=services)  # the outer one: nothing is read without a key
+    generated = api.openapi
+    api.openapi = lambda: _with_security(generated())  # type: ignore[method-assign]
+    return api
+
+
+def routes(services: Callable[[], Services], *, page: bool = True) -> list[Route]:
+    """Return the routes of the interface for an application that has others beside them.
+
+    Links that lead to the page are given where it is served too.
+    """
+    api = create_api(services)
+    tools = KeyMiddleware(McpEndpoint(api, page=page), services=services)
+    return [*(Route(f"{prefix}{{path:path}}", api) for prefix in PREFIXES), Route(MCP_PATH, tools)]
+
+
+def _with_security(document: dict[str, Any]) -> dict[str, Any]:
+    """Add to an OpenAPI document what it cannot tell from the functions: keys and the forms of errors."""
+    components = document.setdefault("components", {})
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"key": []}]
+    for form in (problems.Problem, problems.OpenAIError):
+        schema = form.model_json_schema(ref_template="#/components/schemas/{model}")
+        components["schemas"] |= {**schema.pop("$defs", {}), form.__name__: schema}
+    return document

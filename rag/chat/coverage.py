@@ -1,0 +1,28 @@
+"""Coverage of an answer: how many passages of its scope were read."""
+
+from dataclasses import dataclass
+
+_SAID = {
+    "en": "Read {read:,} of {total:,} passages in {documents:,} document{s}",
+    "ko": "문서 {documents:,}개의 구절 {total:,}개 중 {read:,}개를 읽었습니다",
+    "ja": "文書{documents:,}件の{total:,}箇所のうち{read:,}箇所を読みました",
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Event: an answer about a whole scope has read `read` of its `total` passages, in `documents`."""
+
+    read: int
+    total: int
+    documents: int
+
+    def said(self, code: str = "en") -> str:
+        """Return the coverage in words, in a language.
+
+        >>> Coverage(214, 214, 12).said()
+        'Read 214 of 214 passages in 12 documents'
+        """
+        s = "" if self.documents == 1 else "s"
+        form = _SAID.get(code, _SAID["en"])
+        return form.format(read=self.read, total=self.total, documents=self.documents, s=s)

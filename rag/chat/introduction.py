@@ -1,0 +1,108 @@
+"""Introduction of a document: some of its own sentences, and questions that it was seen to answer."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
+
+from rag.chat.answer import Done
+from rag.chat.pipeline import RagPipeline
+from rag.errors import FootnoteError
+from rag.jobs import Cancel, never
+from rag.raptor.summarize import extract, rarities
+from rag.retrieval.prose import is_informative
+from rag.retrieval.sentences import width
+from rag.text.questions import NaturalQuestion, heading_question, sentence_questions, table_questions
+from rag.text.sentences import sentences
+from storage.records import ChunkRecord
+
+INTRODUCE = "introduce"  # kind of the jobs, and their lane
+LANES = {INTRODUCE: 1}
+MOST_QUESTIONS = 3
+MOST_TRIED = 24  # questions that are asked until some are answered
+MOST_CHUNKS = 80  # of a long document that are looked at, from its beginning to its end
+SUMMARY_TOKENS = 90
+SHORTEST_SENTENCE = 50  # width of a sentence of the summary, in Latin letters
+_EMPHASIS = re.compile(r"\*\*|__|`")
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """Summary of a document, and questions that are answered from it by the search; both may be empty."""
+
+    summary: str = ""
+    questions: tuple[str, ...] = ()
+
+
+def introduce(
+    chunks: Sequence[ChunkRecord], pipeline: RagPipeline, cancelled: Cancel = never
+) -> Iterator[Introduction]:
+    """Yield an introduction that grows: the summary, then one question after the other.
+
+    `pipeline` searches the document without a language model; a question is kept where the first words that
+    it quotes are of the passage that the question was made from, and it states no doubt.
+    """
+    shown = spread(chunks, MOST_CHUNKS)
+    so_far = Introduction(summarise(shown))
+    yield so_far
+    for question, chunk in islice(candidates(shown), MOST_TRIED):
+        if cancelled() or len(so_far.questions) == MOST_QUESTIONS:
+            return
+        if is_answered(question, chunk, pipeline):
+            so_far = replace(so_far, questions=(*so_far.questions, question))
+            yield so_far
+
+
+def summarise(chunks: Sequence[ChunkRecord]) -> str:
+    """Return some sentences of a document that say most about it, in their order; empty without any prose."""
+    told = [text for chunk in chunks if (text := " ".join(_prose(chunk.text)))]
+    return extract(told, rarities(told), size=SUMMARY_TOKENS) if told else ""
+
+
+def _prose(text: str) -> Iterator[str]:
+    for start, end in sentences(text):
+        said = " ".join(_EMPHASIS.sub("", text[start:end]).split())
+        if width(said) >= SHORTEST_SENTENCE and is_informative(said):
+            yield said
+
+
+def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord]]:
+    """Yield questions with the chunks they were made from, each once: of sentences, headings, then tables."""
+    asked: set[str] = set()
+    found = chain(
+        _in_turn(chunks, sentence_questions),
+        ((heading_question(chunk.heading, chunk.text), chunk) for chunk in chunks),
+        _in_turn(chunks, table_questions),
+    )
+    for question, chunk in found:
+        if question and question.casefold() not in asked:
+            asked.add(question.casefold())
+            yield question, chunk
+
+
+def _in_turn(
+    chunks: Sequence[ChunkRecord], make: Callable[[str], Iterable[NaturalQuestion]]
+) -> Iterator[tuple[str, ChunkRecord]]:
+    """Yield the first question of each chunk, then the second of each."""
+    each = [[(found.text, chunk) for found in make(chunk.text)] for chunk in chunks]
+    return (pair for turn in zip_longest(*each) for pair in turn if pair is not None)
+
+
+def is_answered(question: str, chunk: ChunkRecord, pipeline: RagPipeline) -> bool:
+    """Return True where the search answers a question from a chunk first, without a doubt before it."""
+    try:
+        done = next((event for event in pipeline.ask(question, (), never) if isinstance(event, Done)), None)
+    except FootnoteError:  # no search, no question
+        return False
+    if done is None or not done.citations:
+        return False
+    first = done.citations[0]
+    doubt = "\n\n" in done.text[: first.answer_start]
+    inside = first.quote_start < chunk.end and chunk.start < first.quote_end
+    return inside and not doubt
+
+
+def spread(chunks: Sequence[ChunkRecord], most: int) -> list[ChunkRecord]:
+    """Return at most so many chunks of a document, evenly from its beginning to its end."""
+    step = max(1.0, len(chunks) / most)
+    return [chunks[int(at * step)] for at in range(min(most, len(chunks)))]

@@ -1,0 +1,98 @@
+"""Commands while the app runs: they ask the server that holds the data directory, by its local token."""
+
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rag.api_client import ApiClient
+from rag.chat.check_export import from_json
+from rag.chat.check_text import CheckedText, CheckProgress
+from rag.chat.event_json import decode
+from rag.cli.common import Options
+from rag.errors import ApiError
+from rag.local_server import find_server
+from rag.settings import Settings
+from storage.errors import DataDirectoryLocked
+
+LOOK = 0.2  # seconds between two looks at a document that is being read
+
+
+def running_server(settings: Settings, locked: DataDirectoryLocked) -> ApiClient:
+    """Return a client of the server that holds the data directory; raises `locked` where there is none."""
+    there = find_server(settings.data)
+    if there is None:
+        raise locked
+    client = ApiClient(there.url, there.token)
+    try:
+        client.call("GET", "/api/collections", params={"limit": "1"})
+    except ApiError as error:
+        raise locked from error
+    return client
+
+
+def ask_events(
+    client: ApiClient, question: str, history: Sequence[tuple[str, str]], options: Options
+) -> Iterator[object]:
+    """Yield the events of an answer that the server gives, as the pipeline yields them here."""
+    body = {
+        "question": question,
+        "history": [{"role": role, "content": content} for role, content in history],
+        "collections": options.collection,
+        "retriever": options.retriever,
+        "k": options.k,
+        "stream": True,
+    }
+    for name, fields in client.events("/api/ask", body):
+        if (event := decode(name, fields)) is not None:
+            yield event
+
+
+def check_events(
+    client: ApiClient, name: str, content: bytes, collections: Sequence[str]
+) -> Iterator[CheckProgress | CheckedText]:
+    """Yield the events of a check that the server makes."""
+    body = {
+        "name": name,
+        "file": b64encode(content).decode(),
+        "collections": list(collections),
+        "stream": True,
+    }
+    for event, fields in client.events("/api/check", body):
+        if event == "progress":
+            yield CheckProgress(fields["done"], fields["total"])
+        elif event == "checked":
+            yield from_json(fields)
+
+
+def ensure_collection(client: ApiClient, name: str) -> None:
+    """Create the collection of a name, unless there is one."""
+    try:
+        client.call("GET", "/api/documents", params={"collection": name, "limit": "1"})
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        client.call("POST", "/api/collections", body={"name": name})
+
+
+def add_file(
+    client: ApiClient,
+    name: str,
+    content: bytes,
+    collection: str | None,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[str, dict[str, Any]]:
+    """Add a file and wait until it is read; return what came of adding it, and the document."""
+    params = {"name": name, **({"collection": collection} if collection else {})}
+    (added,) = client.call("POST", "/api/documents", content=content, params=params)["documents"]
+    document = added
+    while document["state"] not in ("ready", "refused") and not _failed(document):
+        sleep(LOOK)
+        document = client.call("GET", f"/api/documents/{added['id']}")
+    return added["outcome"], document
+
+
+def _failed(document: dict[str, Any]) -> bool:
+    """Return True for a document that is found by its words only, as its model is not available."""
+    return document["state"] == "searchable_by_words" and bool(document["reason"])

@@ -1,0 +1,258 @@
+"""Items of a kind that whole documents name by a heading, a list, a table or a pattern: "List all suppliers".
+
+| where | item |
+|---|---|
+| a list, numbered lines or a table's rows under a heading or a line that names the kind | each entry |
+| a heading that begins with the kind: "Risk 3: flooding", "Step 2" | the heading |
+| a line or cell that is labelled with the kind: "Supplier: Acme" | its value |
+| the kind with a number of its own: "invoice INV-204" | the number |
+| addresses, links, telephone numbers, dates, amounts | each |
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from rag.passage import Passage
+from rag.text.dates import find_periods
+from rag.text.sentences import sentences
+from rag.text.tables import read_tables
+from rag.text.tokenize import tokens
+
+LONGEST = 160  # characters of an item's name
+_BULLET = re.compile(
+    r"^[ \t]*(?:[-*+•·‣◦○●▪■□※]|\(?\d{1,3}[.)]|\(?[a-z가-하ア-ン][.)]|[①-⑳])[ \t]+(?P<item>\S.*)$"
+)
+_LABEL = re.compile(r"^[ \t>*_#-]*(?P<label>[^:：\n|]{1,60}?)[*_ ]*[:：][*_ ]*(?P<value>[^\n]{1,200})$")
+_NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[\w./-]*)"
+_TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
+    (frozenset(tokens(words, "en")) | frozenset(others.split()), re.compile(pattern))
+    for words, others, pattern in (
+        ("email emails mail address addresses", "이메일 메일 メール", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+        ("link links url urls website websites", "링크 リンク", r"https?://[^\s)>\]|]+"),
+        ("phone phones telephone number numbers", "전화 電話", r"(?<![\w-])\+?\d[\d() -]{6,}\d(?![\w-])"),
+        (
+            "amount amounts price prices sum sums",
+            "금액 가격 金額 価格",
+            r"[$€£¥₩]\s?\d[\d,.]*\d(?:\s(?:million|billion))?|\d[\d,]*\s?(?:원|円|달러|ドル)",
+        ),
+    )
+)
+_DATES = frozenset(tokens("date dates deadline deadlines day days", "en")) | {"날짜", "일자", "日付", "日程"}
+
+
+@dataclass(frozen=True)
+class NamedItem:
+    """Item named by ``passages[number - 1].text[start:end]``, numbers counting from 1."""
+
+    number: int
+    start: int
+    end: int
+    name: str
+
+
+def find_items(subject: str, passages: Sequence[Passage]) -> list[NamedItem]:
+    r"""Return the items of a kind in passages, in order, none twice; all passages are looked at.
+
+    >>> text = "Suppliers:\n\n- Acme\n- Brunn"
+    >>> [item.name for item in find_items("suppliers", [Passage("c", "d", "a", "", None, "", 0, 30, text)])]
+    ['Acme', 'Brunn']
+    """
+    kind = frozenset(tokens(subject))
+    if not kind:
+        return []
+    found: dict[str, NamedItem] = {}
+    for item in _all(kind, subject, passages):
+        key = " ".join(tokens(item.name)) or item.name.casefold()
+        found.setdefault(key, item)
+    return _without_parts(list(found.values()))
+
+
+def _without_parts(items: Sequence[NamedItem]) -> list[NamedItem]:
+    """Return the items, without those that lie within the words of another."""
+    spans = [(one.number, one.start, one.end) for one in items]
+
+    def inside(one: NamedItem) -> bool:
+        return any(
+            n == one.number and a <= one.start and one.end <= b and (a, b) != (one.start, one.end)
+            for n, a, b in spans
+        )
+
+    return [one for one in items if not inside(one)]
+
+
+def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Iterator[NamedItem]:
+    headings: set[tuple[str, str]] = set()
+    open_line = ""  # document whose last line names the kind: its list may go on in the next passage
+    for number, passage in enumerate(passages, 1):
+        yield from _heading_items(kind, number, passage, headings)
+        of_kind = _names_kind(kind, passage.heading.rpartition(" > ")[2])
+        following = of_kind or (bool(open_line) and open_line == passage.document_id)
+        lists, still_open = _list_items(kind, number, passage, following=following)
+        yield from lists
+        open_line = passage.document_id if still_open else ""
+        yield from _table_items(kind, number, passage, of_kind=of_kind)
+        yield from _labelled_items(kind, number, passage)
+        yield from _numbered_items(subject, number, passage)
+        yield from _typed_items(kind, number, passage)
+
+
+def _names_kind(kind: frozenset[str], text: str) -> bool:
+    """Return True for a heading or a line that names the kind and little else."""
+    words = [word for word in tokens(text) if not word.isdigit()]
+    return kind <= frozenset(words) and len(words) <= 2 * len(kind) + 4
+
+
+def _heading_items(
+    kind: frozenset[str], number: int, passage: Passage, seen: set[tuple[str, str]]
+) -> Iterator[NamedItem]:
+    """Yield headings that begin with the kind, or that stand right under one that names it."""
+    parts = passage.heading.split(" > ")
+    for depth, part in enumerate(parts):
+        path = (passage.document_id, " > ".join(parts[: depth + 1]))
+        if path in seen:
+            continue
+        first = tokens(part)[: len(kind)]
+        begins = frozenset(first) == kind and len(tokens(part)) > len(kind)
+        under = depth > 0 and _names_kind(kind, parts[depth - 1]) and not _names_kind(kind, part)
+        if (begins or under) and part.strip():
+            seen.add(path)
+            start = max(0, passage.text.find(part))
+            end = start + len(part) if part in passage.text else _first_line(passage.text)
+            yield NamedItem(number, start, end, part.strip()[:LONGEST])
+
+
+def _first_line(text: str) -> int:
+    spans = sentences(text)
+    return spans[0][1] if spans else len(text)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    at = 0
+    for line in text.split("\n"):
+        yield at, line
+        at += len(line) + 1
+
+
+def _list_items(
+    kind: frozenset[str], number: int, passage: Passage, *, following: bool
+) -> tuple[list[NamedItem], bool]:
+    """Return the entries of lists under a line or heading of the kind; and if such a list is still open."""
+    items: list[NamedItem] = []
+    inside, begun = following, False
+    for at, line in _lines(passage.text):
+        bullet = _BULLET.match(line)
+        if bullet and inside:
+            start = at + bullet.start("item")
+            items.append(NamedItem(number, start, at + len(line.rstrip()), _short(bullet["item"])))
+            begun = True
+        elif line.strip() and not bullet:
+            if begun and not line[0].isspace():
+                inside = begun = False
+            heading = line.startswith("#") or line.rstrip().endswith((":", "："))
+            if heading or not inside:
+                inside = _introduces(kind, line) or (inside and line.startswith("####"))
+    return items, inside
+
+
+def _introduces(kind: frozenset[str], line: str) -> bool:
+    """Return True for a heading of the kind, or a line with a colon whose last words name it."""
+    bare = line.strip("#*_ \t")
+    if line.startswith("#") or len(tokens(bare)) <= 2 * len(kind) + 4:
+        return _names_kind(kind, bare)
+    return bare.endswith((":", "：")) and kind <= frozenset(tokens(bare[-120:]))
+
+
+def _short(text: str) -> str:
+    bare = re.sub(r"[*_`]+", "", text).strip()
+    for mark in (" — ", " – ", " - ", ": ", "："):
+        head, cut, _ = bare.partition(mark)
+        if cut and 2 <= len(head) <= 80:
+            return head.strip()
+    return bare[:LONGEST].rstrip(".;,。 ")
+
+
+def _table_items(
+    kind: frozenset[str], number: int, passage: Passage, *, of_kind: bool
+) -> Iterator[NamedItem]:
+    """Yield cells of a column of the kind; the first cells of a table that is captioned with it."""
+    for table in read_tables(passage.text):
+        caption = passage.text[table.caption : table.start]
+        columns = [at for at, cell in enumerate(table.header) if cell and _names_kind(kind, cell)]
+        captioned = of_kind or (bool(caption.strip()) and _names_kind(kind, caption))
+        column = columns[0] if columns else 0 if captioned else None
+        if column is None:
+            continue
+        for row in table.rows:
+            cell = row.cells[column].strip() if column < len(row.cells) else ""
+            if any(map(str.isalnum, cell)):
+                yield NamedItem(number, row.start, row.end, cell[:LONGEST])
+
+
+def _labelled_items(kind: frozenset[str], number: int, passage: Passage) -> Iterator[NamedItem]:
+    for at, line in _lines(passage.text):
+        label = None if line.startswith("|") else _LABEL.match(line)
+        if label and _is_label(kind, label["label"]):
+            yield NamedItem(
+                number, at + len(line) - len(line.lstrip()), at + len(line.rstrip()), _value(label)
+            )
+
+
+def _is_label(kind: frozenset[str], label: str) -> bool:
+    words = [word for word in tokens(label) if not word.isdigit()]
+    return kind == frozenset(words) or (kind <= frozenset(words[: len(kind)]) and len(words) <= len(kind) + 1)
+
+
+def _value(label: re.Match[str]) -> str:
+    own = re.search(r"\d", label["label"])
+    value = label["value"].strip(" *_")[:LONGEST].rstrip(".;,。")
+    return f"{label['label'].strip(' *_')}: {value}" if own else value
+
+
+@cache
+def _numbered(subject: str) -> re.Pattern[str]:
+    singular = re.sub(r"(?:ies|s)$", "", subject.split()[-1]) if subject.isascii() else subject.split()[-1]
+    ends = r"(?:ies|y|s)?" if subject.isascii() else ""
+    return re.compile(
+        rf"(?<!\w){re.escape(singular)}{ends}\s?(?:no\.?|number|#|번호|番号)?\s?(?P<id>{_NUMBER})", re.I
+    )
+
+
+def _numbered_items(subject: str, number: int, passage: Passage) -> Iterator[NamedItem]:
+    for match in _numbered(subject).finditer(passage.text):
+        told = match[0][: match.start("id") - match.start()].strip()
+        if re.search(r"[A-Za-z][-/#]?\d|\d[-/]\d", match["id"]) or not told.casefold().endswith("s"):
+            start, end = _sentence_of(passage.text, match.start())
+            yield NamedItem(number, start, end, " ".join(match[0].split()).rstrip(".,"))
+
+
+def _typed_items(kind: frozenset[str], number: int, passage: Passage) -> Iterator[NamedItem]:
+    spans: Iterable[tuple[int, int]] = ()
+    if kind & _DATES:
+        spans = [(one.start, one.end) for one in find_periods(passage.text) if one.grain == "day"]
+    for words, pattern in _TYPED:
+        if kind <= words:
+            spans = [match.span() for match in pattern.finditer(passage.text)]
+    for start, end in spans:
+        first, last = _sentence_of(passage.text, start)
+        yield NamedItem(number, first, last, passage.text[start:end].rstrip(".,"))
+
+
+def _sentence_of(text: str, at: int) -> tuple[int, int]:
+    return next(((a, b) for a, b in sentences(text) if a <= at < b), (at, min(len(text), at + LONGEST)))
+
+
+def find_mentions(subject: str, passages: Sequence[Passage]) -> list[NamedItem]:
+    """Return, for each document with all words of a subject in one passage, the sentence with most."""
+    wanted = frozenset(tokens(subject))
+    best: dict[str, tuple[int, NamedItem]] = {}
+    for number, passage in enumerate(passages, 1):
+        own = frozenset(tokens(f"{passage.text} {passage.heading} {passage.document}"))
+        if not wanted or not wanted <= own:
+            continue
+        for start, end in sentences(passage.text):
+            held = len(wanted & frozenset(tokens(passage.text[start:end])))
+            if held > best.get(passage.document_id, (0, None))[0]:
+                best[passage.document_id] = held, NamedItem(number, start, end, passage.document)
+    return [item for _, item in best.values()]

@@ -1,0 +1,139 @@
+"""Overview of whole documents without a model: their most central sentences, over all passages.
+
+A sentence is worth the weight of its words, those that many others share and not all have, by a power of its
+length (much as a summary of RAPTOR's tree is chosen); more where it opens its document or stands under a
+heading that promises an overview.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, log
+
+from rag.passage import Passage
+from rag.retrieval.sentences import Pick, width
+from rag.text.markers import inert
+from rag.text.sentences import sentences
+from rag.text.tokenize import tokens
+
+MOST = 6  # sentences of an overview
+NARROWEST, WIDEST = 45, 420  # width of a sentence in Latin letters
+TOLD = 0.4
+"""Share of its weight that a word keeps once a chosen sentence has it."""
+OPENING = 2.0  # passages' worth of text at a document's start that introduces it
+INTRODUCES, PROMISED, BOILERPLATE = 1.8, 1.8, 0.3
+TITLED = 2.0  # weight of a word of the document's title or file name
+SAME_DOCUMENT = 0.5  # factor for each sentence of its document that is chosen, where there are several
+LENGTH = 0.7  # power of the length that a sentence's weight is divided by
+_OVERVIEW = re.compile(
+    r"\b(?:abstract|summary|overview|introduction|highlights|conclusions?|key (?:points|findings)|results of"
+    r"|recent developments|about)\b|요약|개요|서론|결론|소개|概要|要約|要旨|はじめに|結論|まとめ",
+    re.IGNORECASE,
+)
+_BOILERPLATE = re.compile(
+    r"\b(?:exhibits?|signatures?|certifications?|table of contents|references|bibliography|copyright"
+    r"|accounting policies|basis of presentation|use of estimates|market risk"
+    r"|legal notices?|where you can find)\b|목차|참고 ?문헌|目次|参考文献",
+    re.IGNORECASE,
+)
+_BEGINS_WELL = re.compile(r"[\"'“‘(「『*_\s]*[A-Z0-9À-Þ가-힣ぁ-ヿ一-鿿#]")
+_ENDS_WELL = re.compile(r"[.!?。！？…다요음함][\"'”’)」』*_\s]*\Z")
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    number: int
+    start: int
+    end: int
+    words: frozenset[str]
+    prior: float
+
+
+def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pick]:
+    """Return the most central sentences of whole documents, the best first, then in the order of the text.
+
+    `passages` are all of the documents, in order. A passage gives one sentence, unless there are few.
+    """
+    pool = list(_pool(passages))
+    having = Counter(word for sentence in pool for word in sentence.words)
+    weight = {word: log(1 + n) * log(1 + len(pool) / n) for word, n in having.items() if n > 1}
+    titles = {one.number: _title(passages[one.number - 1]) for one in pool}
+    several = len({passage.document_id for passage in passages}) > 1
+    of: Counter[str] = Counter()
+    told: set[str] = set()
+
+    def worth(one: _Sentence) -> float:
+        repeated = SAME_DOCUMENT ** of[passages[one.number - 1].document_id] if several else 1.0
+        return repeated * _worth(one, weight, told, titles[one.number])
+
+    chosen: list[tuple[_Sentence, float]] = []
+    used: Counter[int] = Counter()
+    least = 1 + most // max(1, len({sentence.number for sentence in pool}))
+    while pool and len(chosen) < most:
+        best = max(pool, key=lambda one: (worth(one), -one.number))
+        chosen.append((best, worth(best)))
+        of[passages[best.number - 1].document_id] += 1
+        told |= best.words
+        used[best.number] += 1
+        pool = [
+            one
+            for one in pool
+            if one is not best and used[one.number] < least and len(one.words - told) > len(one.words) / 3
+        ]
+    lead, rest = chosen[:1], sorted(chosen[1:], key=lambda one: (one[0].number, one[0].start))
+    return [Pick(one.number, one.start, one.end, worth, one.start, one.end) for one, worth in [*lead, *rest]]
+
+
+def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
+    begun: dict[str, int] = {}
+    for number, passage in enumerate(passages, 1):
+        place = begun[passage.document_id] = begun.get(passage.document_id, 0) + 1
+        for start, end in sentences(passage.text):
+            text = inert(passage.text[start:end])
+            if text.startswith(("|", "#")) or not NARROWEST <= width(text) <= WIDEST:
+                continue
+            if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text):
+                prior = _prior(passage.heading, place)
+                yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
+
+
+def _prior(heading: str, place: int) -> float:
+    """Return the factor of a sentence by its place in the document and the headings above it."""
+    last = " > ".join(heading.split(" > ")[-2:])
+    if _BOILERPLATE.search(last):
+        return BOILERPLATE
+    return (PROMISED if _OVERVIEW.search(last) else 1.0) * (INTRODUCES if place <= OPENING else 1.0)
+
+
+def _title(passage: Passage) -> frozenset[str]:
+    return frozenset(tokens(f"{passage.document.rpartition('.')[0]} {passage.heading.partition(' > ')[0]}"))
+
+
+def _worth(
+    sentence: _Sentence, weight: Mapping[str, float], told: Collection[str], title: Collection[str]
+) -> float:
+    total = fsum(
+        weight.get(word, 0.0) * (TOLD if word in told else 1.0) * (TITLED if word in title else 1.0)
+        for word in sorted(sentence.words)
+    )
+    return sentence.prior * total / float(max(8, len(sentence.words)) ** LENGTH)
+
+
+def section_on(subject: str, passages: Sequence[Passage]) -> list[int]:
+    """Return the places of the passages under headings that have all words of a subject; of the longest such.
+
+    >>> given = [Passage(str(n), "d", "a", "", None, h, 0, 1, "x") for n, h in enumerate(("A > Risks", "B"))]
+    >>> section_on("risks", given)
+    [0]
+    """
+    wanted = frozenset(tokens(subject))
+    sections: dict[tuple[str, str], list[int]] = {}
+    for at, passage in enumerate(passages):
+        parts = passage.heading.split(" > ")
+        for depth, part in enumerate(parts, 1):
+            if wanted and wanted <= frozenset(tokens(part)):
+                sections.setdefault((passage.document_id, " > ".join(parts[:depth])), []).append(at)
+                break
+    longest = max(map(len, sections.values()), default=0)
+    return sorted({at for of in sections.values() if 2 * len(of) >= longest for at in of})

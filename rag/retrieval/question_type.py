@@ -1,0 +1,199 @@
+"""Question type: the kinds of answer that a question asks for, and the signs of one in a sentence."""
+
+import re
+from collections.abc import Collection
+from math import log
+
+from rag.text.dates import find_periods
+from rag.text.facts import numbers
+from rag.text.tokenize import tokens
+
+# Question type by patterns: English, Korean, Japanese.
+_ASKS = {
+    "date": re.compile(
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)"
+        r"|언제|몇 ?년|연도|년도|날짜|시기|몇 ?월|며칠|いつ|何年|何月|何日|何世紀|年号|時期",
+        re.IGNORECASE,
+    ),
+    "number": re.compile(
+        r"\bhow (?:many|much|long|old|far|large|big|tall|high|often)\b|\bpercent|\bnumber of\b"
+        r"|\bhow (?:did|do|does|has|have) .{1,80}\b(?:change|grow|grown|fall|rise|develop|increase|decrease)"
+        r"|몇|얼마|수는|횟수|비율"
+        r"|何(?:人|つ|個|回|歳|本|番|%|％|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶヵ]|基|体|隻|両|点|倍|時|分)"
+        r"|いくつ|いくら|どのくらい|どれくらい|どれほど",
+        re.IGNORECASE,
+    ),
+    "name": re.compile(r"\bwho(?:m|se)?\b|누구|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE),
+    "place": re.compile(
+        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state)"
+        r"|어디|장소|곳|지역|나라|도시|どこ|場所|地名|何県|何国",
+        re.IGNORECASE,
+    ),
+    "reason": re.compile(r"\bwhy\b|왜|이유|까닭|なぜ|理由|どうして", re.IGNORECASE),
+}
+
+
+# 何 or 몇 and the counter after it, which the answer repeats: 何回 -> 5回, 몇 명 -> 12명.
+_COUNTED = re.compile(
+    r"何(回|個|人|つ|歳|本|番|%|パーセント|メートル|キロ|円|度|社|種|枚|[カかヶ]国|[カか箇ヶ]所|[カか]月|基|体|隻|両|点"
+    r"|倍|時間|分|年間|年|月|日|世紀|話|校|票|位|勝|頭|曲|冊|軒|階|機|名|件|代)"
+    r"|몇\s?(번|개국|개월|개|명|살|세|대|권|층|위|회|년간|년|월|일|시간|시|곳|가지|차례|도|마리|원|퍼센트|%|편|승|척|점|배"
+    r"|분|종|장|표|차|부|호|기)"
+)
+_DATE = re.compile(
+    r"\b(?:1\d{3}|20\d{2})\b|\d\s*(?:년|월|일|年|月|日|世紀|세기)"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December|century)\b"
+)
+_REASON = re.compile(
+    r"\bbecause|\bdue to|\bsince\b|so that|in order|때문|위해|으므로|ため|から|ので|理由", re.IGNORECASE
+)
+_NAME = re.compile(r"\b[A-Z][\w'-]+|[ァ-ヺー]{2,}")
+
+
+# The thing that "What is X?" asks for, and how a sentence begins that defines it.
+_DEFINED = (
+    re.compile(
+        r"^(?:so |and |tell me )?(?:what|who)(?:['’]s| is| are| was| were)\s+(?:an? |the )?"
+        r"(?P<what>[^?]{2,60}?)\s*\??\s*$"
+        r"|^define (?P<other>[^?]{2,60}?)\s*$|^what does (?P<third>[^?]{2,60}?) mean\s*\??\s*$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?P<what>[^?]{1,40}?)(?:이란|란|은|는|이|가)\s?"
+        r"(?:무엇|뭐|뭔|무슨 뜻|무슨 의미|누구)[가-힣 ]{0,8}\s*\??\s*$"
+    ),
+    re.compile(
+        r"^(?P<what>[^?？]{1,40}?)(?:とは|って|は)(?:、)?(?:何|なに|なん|誰|だれ|どういう意味)?(?:です|でしょう|のこと)?か?[?？。]?\s*$"
+    ),
+)
+_COPULA = {
+    "en": r"(?:\s?\([^)]{{1,60}}\))?,?\s(?:is|are|was|were|refers? to|means?|stands? for|denotes?)\s",
+    "ko": r"(?:\s?\([^)]{{1,60}}\))?\s?(?:이란|란|은|는)\s",
+    "ja": r"(?:\s?[（(][^)）]{{1,60}}[)）])?\s?(?:とは|は)",
+}
+_PARTS_OF = re.compile(r"\b(?:of|for|in|between|about|on|at|with|from)\b", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"[$€£¥₩]\s?\d|\d\s?(?:%|％|percent|million|billion|trillion|thousand|bps)|\d[\d,.]*\s?(?:원|달러|억|만|조|円|ドル|億|万|兆)"
+)
+_MEASURE = re.compile(
+    r"\b(?:revenues?|sales|income|profits?|earnings|margins?|expenses?|costs?|price|rate|ratio|assets|liabilities|debt"
+    r"|cash|dividends?|shares|tax|budget|salary|rent|fee|amount|total|balance|headcount|population|turnover|spending)\b"
+    r"|매출|이익|비용|가격|금액|비율|인구|예산|자산|부채|売上|利益|費用|価格|金額|比率|人口|予算|資産|負債",
+    re.IGNORECASE,
+)
+_ORDINAL_QUARTERS = {
+    "Q1": "first quarter",
+    "Q2": "second quarter",
+    "Q3": "third quarter",
+    "Q4": "fourth quarter",
+}
+_BEGIN = 90  # characters in which a sentence names its subject
+_SUBJECT_WORDS = 4
+_NEUTRAL = frozenset(tokens("total overall our net company whole fiscal year quarter ended period", "en"))
+
+
+def defined_thing(question: str) -> str:
+    """Return the thing that a question asks to define; empty for another question.
+
+    >>> defined_thing("What is AutoGen?"), defined_thing("RAG란 무엇인가요?"), defined_thing("Who won?")
+    ('AutoGen', 'RAG', '')
+    """
+    for pattern in _DEFINED:
+        if found := pattern.match(question.strip()):
+            what = next(part for part in found.groups() if part is not None).strip(" \"'“”‘’")
+            return "" if _PARTS_OF.search(what) or len(what.split()) > 5 else what
+    return ""
+
+
+class QuestionType:
+    """Question type: the kinds of answer that a question asks for."""
+
+    def __init__(self, question: str):
+        self._asked = {kind for kind, asks in _ASKS.items() if asks.search(question)}
+        self._numbers = frozenset(numbers(question))
+        self._names = frozenset(_NAME.findall(question))
+        self.thing = defined_thing(question)
+        self._defines = _defining(self.thing) if self.thing else None
+        periods = find_periods(question)
+        self._periods = frozenset(period.label for period in periods)
+        named = {"name", "place", "reason", "date"} & self._asked
+        self.is_figure = (
+            bool(_MEASURE.search(question))
+            and not named
+            and ("number" in self._asked or bool(periods) or self.thing != "")
+        )
+        self.measures = (
+            frozenset(tokens(" ".join(_MEASURE.findall(question)))) if self.is_figure else frozenset()
+        )
+        spoken = " ".join(_ORDINAL_QUARTERS.get(label[-2:], "") for label in self._periods)
+        self._subject = frozenset(tokens(f"{question} {spoken}")) | _NEUTRAL
+        counter = _COUNTED.search(question)
+        unit = re.escape(counter[1] or counter[2]) if counter else ""
+        self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
+
+    def cues(self, sentence: str) -> dict[str, float]:
+        """Return the features of a sentence that has what is asked for; each is 0 where it was not asked.
+
+        Repeating the question does not count.
+
+        >>> QuestionType("How many people live in Seoul?").cues("Seoul has 9 million people.")["number"]
+        1.0
+        """
+        fresh = bool(frozenset(numbers(sentence)) - self._numbers)
+        is_figure = self.is_figure and not sentence.startswith("|")  # rows: rag/retrieval/table_rows.py
+        named = len(frozenset(_NAME.findall(sentence[1:])) - self._names)
+        return {
+            "date": float("date" in self._asked and fresh and bool(_DATE.search(sentence))),
+            "number": float("number" in self._asked and fresh),
+            "counted": float(self._counted is not None and bool(self._counted.search(sentence))),
+            "name": log(1 + named) if "name" in self._asked else 0.0,
+            "place": float("place" in self._asked and named > 0),
+            "reason": float("reason" in self._asked and bool(_REASON.search(sentence))),
+            "definition": float(self._defines is not None and bool(self._defines.match(sentence))),
+            "amount": float(is_figure and fresh and bool(_AMOUNT.search(sentence))),
+            "subject": self._subject_share(sentence) if is_figure else 0.0,
+        }
+
+    def period_share(self, *texts: str) -> float:
+        """Return the share of the question's periods that texts name; 0 without one."""
+        if not self._periods:
+            return 0.0
+        named = {period.label for text in texts for period in find_periods(text)}
+        return sum(_is_named(label, named) for label in self._periods) / len(self._periods)
+
+    def covered(self, share: float) -> float:
+        """Return a factor for a sentence that names a share of the periods: all of two must be compared."""
+        return share**2 if len(self._periods) > 1 else 1.0
+
+    def _subject_share(self, sentence: str) -> float:
+        """Return how far a sentence begins with nothing but what is asked for, squared."""
+        first = tokens(sentence[:_BEGIN])[:_SUBJECT_WORDS]
+        return (sum(word in self._subject for word in first) / len(first)) ** 2 if first else 0.0
+
+
+def _is_named(label: str, named: Collection[str]) -> bool:
+    """Return True for a period that is named, or told by another one: "than in the same quarter of 2022"."""
+    year, _, part = label.partition("-")
+    return label in named or bool(part and year in named and any(one.endswith(part) for one in named))
+
+
+def _defining(thing: str) -> re.Pattern[str]:
+    article = r"(?:\W{0,3}(?:an? |the ))?"
+    ends = "|".join(pattern.format() for pattern in _COPULA.values())
+    return re.compile(rf"^\W{{0,3}}{article}{re.escape(thing)}(?:{ends})", re.IGNORECASE)
+
+
+_PERIOD_WORDS = re.compile(
+    r"\b(?:quarter|year|months?|period)s?\s(?:ended|ending)\b|\b(?:fiscal|quarter)\b", re.IGNORECASE
+)
+
+
+def without_periods(question: str) -> str:
+    """Return a question without the periods it names, which a text may spell otherwise.
+
+    >>> without_periods("NVIDIA's revenue Q3 FY2024")
+    "NVIDIA's revenue  "
+    """
+    for period in reversed(find_periods(question)):
+        question = f"{question[: period.start]} {question[period.end :]}"
+    return _PERIOD_WORDS.sub(" ", question)

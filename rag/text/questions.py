@@ -1,0 +1,251 @@
+"""Questions that a passage answers, as a person would ask them: from its sentences, tables and headings.
+
+Rules by language, each with the span of the words that answer. They miss most sentences, and ask nothing odd
+of the others: a sentence that no rule knows gives no question.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rag.text.language import language
+from rag.text.sentences import sentences
+from rag.text.tables import TableBlock, read_tables
+
+MOST_WORDS = 11  # of a subject
+LONGEST = 160  # characters of a question
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 12, 400  # characters
+
+
+@dataclass(frozen=True)
+class NaturalQuestion:
+    """Question that the words ``text[start:end]`` of a passage answer."""
+
+    text: str
+    start: int
+    end: int
+
+
+def sentence_questions(text: str) -> Iterator[NaturalQuestion]:
+    """Yield questions that sentences of a passage answer.
+
+    >>> [found.text for found in sentence_questions("The castle of Aldenburg was built in 1432.")]
+    ['When was the castle of Aldenburg built?']
+    """
+    asked = _ASKED.get(language(text), _ask_english)
+    for start, end in sentences(text):
+        said = " ".join(text[start:end].split())
+        fit = SHORTEST_SENTENCE <= end - start <= LONGEST_SENTENCE and not _NO_PROSE.search(said)
+        question = asked(said, text) if fit else ""
+        if 0 < len(question) <= LONGEST:
+            yield NaturalQuestion(question, start, end)
+
+
+def table_questions(text: str) -> Iterator[NaturalQuestion]:
+    r"""Yield questions that rows of a passage's tables answer, one for each row.
+
+    >>> [found.text for found in table_questions("|  | 2024 |\n|---|---|\n| Net sales | 81,797 |")]
+    ['What is Net sales for 2024?']
+    """
+    for table in read_tables(text):
+        yield from _of_table(table, text)
+
+
+def heading_question(heading: str, text: str) -> str:
+    """Return a question about the heading of a passage; nothing where it is no name of a subject.
+
+    >>> heading_question("Report > Share repurchases", "The company bought shares.")
+    'What does the document say about share repurchases?'
+    """
+    subject = _NUMBERED.sub("", " ".join(heading.rpartition(" > ")[2].split()))
+    loud = subject.isupper() and len(subject.split()) > MOST_LOUD
+    if loud or not 3 < len(subject) <= LONGEST_SUBJECT or not _SUBJECT_ONLY.fullmatch(subject):
+        return ""
+    small = subject if subject[1:] != subject[1:].lower() else f"{subject[0].lower()}{subject[1:]}"
+    return _ABOUT.get(language(text), _ABOUT["en"]).format(heading=small)
+
+
+_NUMBERED = re.compile(r"^(?:Note|Item|Part|Chapter|Section)\s+\w+\s*[-–—.:]*\s*", re.I)
+LONGEST_SUBJECT = 60  # characters of a heading
+MOST_LOUD = 2  # words of a heading in capitals: more are the title page
+_SUBJECT_ONLY = re.compile(r"[^\W\d_][^\W_]*(?:[ '’&/-]{1,3}[^\W_]+)*")
+_ABOUT = {
+    "en": "What does the document say about {heading}?",
+    "ko": "이 문서는 {heading}에 대해 무엇을 설명합니까?",
+    "ja": "この文書は{heading}について何を説明していますか。",
+}
+
+
+_NO_PROSE = re.compile(
+    r"[|{}<>\\`]|https?:|\.{4}|^\s*(?:[-*+•#>]|\(?\d{1,3}[.)])\s|©|All rights reserved", re.I
+)
+_YEAR = r"(?:1\d|20)\d\d"
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = rf"(?:(?:\d{{1,2}}\s+)?(?:{_MONTH})\s+(?:\d{{1,2}},\s+)?)?{_YEAR}"
+_DATED = re.compile(rf"^(?P<when>(?:In|During) {_DATE}),? (?P<rest>\w.*)", re.S)
+_NUMBER = r"(?:[$€£¥]\s?)?\d[\d,.]*(?:\s?(?:%|percent|thousand|million|billion|trillion))?"
+_SUBJECT = r"(?P<subject>(?:The |An? )?[A-Z][^,;:()]{2,80}?)"
+_MADE = (
+    "built|founded|established|opened|created|introduced|released|completed|launched|acquired|formed|"
+    "incorporated|published|signed|renovated|closed|invented|adopted|discovered"
+)
+_WHEN = re.compile(rf"^{_SUBJECT} (?P<be>was|were) (?P<made>{_MADE}) (?:in|on) {_DATE}\b")
+_WHAT = re.compile(rf"^{_SUBJECT} (?P<be>is|are) (?:an? |the (?:name|process|set|method)|one of the )")
+_AMOUNT = re.compile(
+    rf"^{_SUBJECT} (?P<be>was|were|is|are|totaled|totalled|reached|amounted to|came to) "
+    rf"(?:about |approximately |nearly )?{_NUMBER}\b"
+)
+_VERBS = {
+    "handled": "handle", "employed": "employ", "sold": "sell", "produced": "produce", "had": "have",
+    "received": "receive", "served": "serve", "built": "build", "opened": "open", "hired": "hire",
+    "shipped": "ship", "repurchased": "repurchase", "lost": "lose", "won": "win", "trained": "train",
+}  # fmt: skip
+_MANY = re.compile(
+    rf"^{_SUBJECT} (?P<verb>{'|'.join(_VERBS)}) (?:about |approximately )?"
+    r"(?P<number>\d[\d,.]*(?: (?:thousand|million|billion))?) (?P<noun>[a-z]+(?: [a-z]+)?s|people)\b"
+    rf"(?: (?P<rest>(?:in|during) {_DATE}))?"
+)
+_SPENT = {"cost": "cost", "costs": "cost", "paid": "pay", "pays": "pay", "earned": "earn", "spent": "spend"}
+_MUCH = re.compile(rf"^{_SUBJECT} (?P<verb>{'|'.join(_SPENT)}) (?:about |approximately )?[$€£¥]?\s?\d")
+_UNCLEAR = re.compile(
+    r"\b(?:it|its|this|that|these|those|they|their|he|his|she|her|we|our|you|your|i|my|such|there|here|who|which|"
+    r"if|when|while|as|although|because|following|above|below|note|example|table|figure|item|other|also|both)\b",
+    re.I,
+)
+
+
+_ADVERBIAL = frozenset(
+    "in on at by for from with under during after before since until within of to".split()  # noqa: SIM905
+)
+
+
+def _ask_english(sentence: str, text: str) -> str:
+    if dated := _DATED.match(sentence):
+        rest = dated["rest"]
+        question = _ask_english(rest[0].upper() + rest[1:], text)
+        when = f" {dated['when'][0].lower()}{dated['when'][1:]}?"
+        return question if not question or question.startswith("When") else question[:-1] + when
+    for pattern, form in _ENGLISH:
+        found = pattern.match(sentence)
+        if found and (subject := _named(found["subject"], text)):
+            return form(subject, found)
+    return ""
+
+
+def _named(subject: str, text: str) -> str:
+    """Return a subject as it stands within a sentence; nothing for one that only its context makes clear."""
+    words = subject.split()
+    if len(words) > MOST_WORDS or _UNCLEAR.search(subject) or words[0].casefold() in _ADVERBIAL:
+        return ""
+    return _in_sentence(subject, text)
+
+
+def _in_sentence(subject: str, text: str) -> str:
+    """Return words without the capital of a beginning, where the text writes the first one small elsewhere.
+
+    >>> _in_sentence("Gross margin", "Gross margin fell. The gross margin"), _in_sentence("Busan", "Busan")
+    ('gross margin', 'Busan')
+    """
+    first, space, rest = subject.partition(" ")
+    small = first[:1].lower() + first[1:]
+    known = first in ("The", "A", "An") or re.search(rf"\b{re.escape(small)}\b", text) is not None
+    return f"{small if known else first}{space}{rest}"
+
+
+def _many(subject: str, found: re.Match[str]) -> str:
+    rest = f" {found['rest']}" if found["rest"] else ""
+    return f"How many {found['noun']} did {subject} {_VERBS[found['verb']]}{rest}?"
+
+
+def _much(subject: str, found: re.Match[str]) -> str:
+    do = "does" if found["verb"].endswith("s") else "did"
+    return f"How much {do} {subject} {_SPENT[found['verb']]}?"
+
+
+def _what(subject: str, found: re.Match[str]) -> str:
+    return f"What {'are' if found['be'] == 'are' else 'is'} {subject}?"
+
+
+def _amount(subject: str, found: re.Match[str]) -> str:
+    return f"What {found['be'] if found['be'] in ('is', 'are', 'were') else 'was'} {subject}?"
+
+
+_ENGLISH: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
+    (_WHEN, lambda subject, found: f"When {found['be']} {subject} {found['made']}?"),
+    (_MANY, _many),
+    (_MUCH, _much),
+    (_AMOUNT, _amount),
+    (_WHAT, _what),
+)
+
+_KOREAN_DEED = "설립|건설|완공|개통|개장|창설|창립|출시|발표|건립|착공|도입|제정|개관|개교|완성"
+_KOREAN_WHEN = re.compile(
+    rf"^(?P<subject>[^,()]{{2,30}}?)(?P<mark>은|는|이|가) (?:[^,]*?)\d{{4}}년[^,]*?(?P<made>{_KOREAN_DEED})되"
+)
+_KOREAN_WHAT = re.compile(
+    r"^(?P<subject>[^\s,()]{2,20}(?: [^\s,()]{1,15}){0,2}?)(?P<mark>은|는) [^,]{6,}(?:이다|입니다)\.$"
+)
+_KOREAN_UNCLEAR = re.compile(
+    r"^(?:그|이|저|또|우리|당신|여기|다음|이것|그것|이곳|이는|이번)(?:\s|은|는|들|의)|것$|때$|경우$"
+)
+
+
+def _ask_korean(sentence: str, _: str) -> str:
+    if found := _KOREAN_WHEN.match(sentence):
+        if not _KOREAN_UNCLEAR.search(found["subject"]):
+            return f"{found['subject']}{found['mark']} 언제 {found['made']}되었습니까?"
+    elif (found := _KOREAN_WHAT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
+        return f"{found['subject']}{found['mark']} 무엇입니까?"
+    return ""
+
+
+_JAPANESE_DEED = "設立|建設|完成|開通|開業|創設|創立|発売|発表|建立|着工|導入|制定|開館|開校|竣工|公開"
+_JAPANESE_WHEN = re.compile(
+    rf"^(?P<subject>[^、,()（）]{{2,25}}?)は、?[^。]*?\d{{4}}年[^。、]*?に(?P<made>{_JAPANESE_DEED})され"
+)
+_JAPANESE_WHAT = re.compile(
+    r"^(?P<subject>[^、,()（）]{2,20}?)(?:とは|は)、?[^。]{6,}(?:である|です|のこと)。$"
+)
+_JAPANESE_UNCLEAR = re.compile(
+    r"^(?:これ|それ|あれ|この|その|あの|彼|私|ここ|そこ|また)|(?:こと|もの|とき|場合|の)$"
+)
+
+
+def _ask_japanese(sentence: str, _: str) -> str:
+    if found := _JAPANESE_WHEN.match(sentence):
+        if not _JAPANESE_UNCLEAR.search(found["subject"]):
+            return f"{found['subject']}はいつ{found['made']}されましたか。"
+    elif (found := _JAPANESE_WHAT.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
+        return f"{found['subject']}とは何ですか。"
+    return ""
+
+
+_ASKED: dict[str, Callable[[str, str], str]] = {"en": _ask_english, "ko": _ask_korean, "ja": _ask_japanese}
+_CELL = {
+    "en": "What is {row} for {column}?",
+    "ko": "{row}의 {column} 값은 얼마입니까?",
+    "ja": "{row}の{column}はいくつですか。",
+}
+_CELL_WITH_WORDS = re.compile(r"[^\W\d_]{3,}|[가-힣一-鿿ァ-ヺ]{2,}")
+_COLUMN = re.compile(  # a time, or a few words without figures
+    rf"(?:(?:Q[1-4]|FY|H[12]) ?)?{_YEAR}|(?:\w+ (?:months|weeks|years?|quarter) ended )?{_DATE}"
+    r"|[^\W\d]+(?: [^\W\d]+){0,3}",
+    re.I,
+)
+_VALUE = re.compile(r"^[$€£¥(]?\s?\d[\d,.]*\s?[)%]?$")
+
+
+def _of_table(table: TableBlock, text: str) -> Iterator[NaturalQuestion]:
+    """Yield a question for the first number of each row that has a name, under a column that has one."""
+    form = _CELL.get(language(text), _CELL["en"])
+    for row in table.rows:
+        name = row.cells[0] if row.cells else ""
+        if not _CELL_WITH_WORDS.search(name) or len(name) > 60:
+            continue
+        for at, value in enumerate(row.cells[1:], 1):
+            column = table.header[at] if at < len(table.header) else ""
+            if _VALUE.match(value) and _COLUMN.fullmatch(column):
+                yield NaturalQuestion(
+                    form.format(row=_in_sentence(name.rstrip(" :"), text), column=column), row.start, row.end
+                )
+                break

@@ -1,0 +1,82 @@
+"""Deletions that can be undone for some seconds."""
+
+import logging
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from rag.errors import FootnoteError
+
+SECONDS = 12.0  # in which a deletion can be undone
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class WaitingDeletion:
+    """Deletion that can still be undone; `said` names what is deleted."""
+
+    said: str
+    ids: frozenset[str]
+    act: Callable[[str], object]
+    timer: threading.Timer
+
+
+class Deletions:
+    """Deletions of one owner that wait to be undone; thread-safe.
+
+    Nothing is deleted before its time is over, so a crash meanwhile loses the deletion and no data.
+    """
+
+    def __init__(self, seconds: float = SECONDS):
+        """Let each be undone for so long."""
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._waiting: list[WaitingDeletion] = []
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Return the ids of all that is to be deleted, which lists leave out."""
+        with self._lock:
+            return frozenset[str]().union(*(one.ids for one in self._waiting))
+
+    @property
+    def latest(self) -> WaitingDeletion | None:
+        """Return the deletion that would be undone next."""
+        with self._lock:
+            return self._waiting[-1] if self._waiting else None
+
+    def start(self, said: str, ids: Collection[str], act: Callable[[str], object]) -> None:
+        """Call `act` with each id once the time is over."""
+        timer = threading.Timer(self._seconds, lambda: self._finish(waiting))
+        timer.daemon = True
+        waiting = WaitingDeletion(said, frozenset(ids), act, timer)
+        with self._lock:
+            self._waiting.append(waiting)
+        timer.start()
+
+    def undo(self) -> WaitingDeletion | None:
+        """Take back the latest deletion, and return it; None where its time is over."""
+        with self._lock:
+            waiting = self._waiting.pop() if self._waiting else None
+        if waiting is not None:
+            waiting.timer.cancel()
+        return waiting
+
+    def finish(self) -> None:
+        """Delete all that waits now."""
+        while (waiting := self.latest) is not None:
+            waiting.timer.cancel()
+            self._finish(waiting)
+
+    def _finish(self, waiting: WaitingDeletion) -> None:
+        """Delete, then show again what could not be deleted; what was undone meanwhile stays."""
+        with self._lock:
+            if waiting not in self._waiting:
+                return
+            self._waiting.remove(waiting)
+        for id_ in waiting.ids:
+            try:
+                waiting.act(id_)
+            except FootnoteError as error:  # deleted elsewhere, or the ledger cannot be written
+                log.warning("A deletion failed: %s", error)

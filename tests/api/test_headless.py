@@ -1,0 +1,37 @@
+"""The server without the page: known hosts, headers, and a start that goes wrong at first."""
+
+import threading
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from api import headless
+from rag.errors import LLMError
+from tests.api.conftest import ApiServer
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/api/collections", "/v1/models", "/nowhere"])
+def test_every_response_is_inert_and_names_no_page(served: ApiServer, path: str):
+    headers = httpx.get(f"{served.url}{path}").headers
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_of_another_site_reaches_nothing_under_its_own_name(served: ApiServer):
+    with served.client() as client:
+        assert client.get("/api/collections", headers={"host": "evil.example"}).status_code == 421
+        assert client.get("/api/collections", headers={"host": "localhost:8501"}).status_code == 200
+
+
+def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(headless, "RETRY", 0.01)
+    tried: list[int] = []
+
+    def warm_up() -> None:
+        tried.append(1)
+        if len(tried) < 3:
+            raise LLMError("The model is away.")
+
+    headless._warm_up(SimpleNamespace(warm_up=warm_up), threading.Event())
+    assert len(tried) == 3

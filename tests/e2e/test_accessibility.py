@@ -1,0 +1,146 @@
+"""Accessibility: axe-core finds nothing on any page or state, and the whole walk is done by keyboard."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, again, click, close, gone
+
+Visit = Callable[..., Visitor]
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+FIND = """
+async (rules) => {
+  const found = await axe.run(document, { runOnly: rules, resultTypes: ['violations'] });
+  return found.violations.flatMap((rule) => rule.nodes.map((node) =>
+    [rule.id, node.target.flat().join(' '), node.html.slice(0, 200), node.failureSummary].join(' | ')));
+}
+"""
+TALL = 2400  # pixels: a target below the edge of a screen counts as one that is covered
+
+
+def violations(page: Page) -> list[str]:
+    page.evaluate(AXE)
+    found: Any = page.evaluate(FIND, RULES)
+    return list(found)
+
+
+def states(visitor: Visitor, url: str) -> Iterator[str]:
+    """Go to every page and its main states, and yield the name of each."""
+    page = visitor.page
+    dialog = page.get_by_role("dialog")
+    yield "welcome"
+    visitor.ask("How many containers were handled?")
+    visitor.finished()
+    yield "chat"
+    click(page.get_by_role("link", name="Source 1").first, then=dialog.get_by_role("img"))
+    yield "source"
+    page.goto(f"{url}/library")
+    expect(visitor.row("harbour-report.pdf")).to_contain_text("Ready")
+    yield "library"
+    click(page.get_by_role("checkbox", name="Select harbour-report.pdf"), then=page.get_by_text("1 selected"))
+    yield "selection"
+    click(page.get_by_role("button", name="Tag", exact=True), then=dialog)
+    yield "tags"
+    close(dialog)
+    click(page.get_by_role("button", name="harbour-report.pdf", exact=True), then=dialog.get_by_role("img"))
+    yield "document"
+    page.goto(f"{url}/library?view=Sources")
+    click(page.get_by_role("button", name="Add a source"), then=dialog)
+    yield "source form"
+    page.goto(f"{url}/settings")
+    visitor.open_advanced()
+    yield "settings"
+    for path, title in (("check", "Check a text"), ("lab", "Lab"), ("trees", "Trees")):
+        page.goto(f"{url}/{path}")
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+        yield path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: int, dark: bool):
+    visitor = visit(with_model.url, width=width, height=TALL, dark=dark)
+    found = {}
+    for state in states(visitor, with_model.url):
+        visitor.rested()
+        found[state] = violations(visitor.page)
+    assert {state: nodes for state, nodes in found.items() if nodes} == {}
+    assert len(found) == 12
+
+
+FOCUSED = """
+(selector) => {
+  let at = document.activeElement;
+  while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
+  return at !== null && at.matches(selector);
+}
+"""
+
+
+def tab_to(page: Page, selector: str, *, back: bool = False, most: int = 60) -> None:
+    """Press Tab until what is asked for has the focus."""
+    for _ in range(most):
+        if page.evaluate(FOCUSED, selector):
+            return
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+    raise AssertionError(f"Tab does not lead to {selector}")
+
+
+def test_the_walk_is_done_by_keyboard_alone(with_model: Server, visit: Visit):
+    visitor = visit(with_model.url)
+    page, keyboard = visitor.page, visitor.page.keyboard
+    box, panel = page.get_by_placeholder("Ask your documents"), page.get_by_role("dialog")
+    expect(box).to_be_focused()  # on load
+    keyboard.type("How many containers were handled?")
+    keyboard.press("Enter")
+    visitor.finished()
+    expect(page.locator(".told")).to_have_text("The answer has ended.")
+
+    marker = 'a[href^="#cite-"]'
+    box.focus()
+    tab_to(page, marker, back=True)
+    keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    assert page.evaluate(FOCUSED, marker)
+
+    box.focus()
+    edit = page.get_by_role("textbox", name="Your question")
+    again(lambda _: keyboard.press("ArrowUp"), edit)
+    close(edit)
+
+    keyboard.press("Control+k")
+    search = page.get_by_role("textbox", name="Search chats")
+    expect(search).to_be_focused()
+    keyboard.type("no such words")
+    expect(page.get_by_text("No matching chats.")).to_be_visible()
+    keyboard.press("Control+a")
+    keyboard.press("Delete")
+    expect(page.get_by_text("No matching chats.")).to_have_count(0)
+
+    tab_to(page, 'a[href$="/library"]', back=True)
+    keyboard.press("Enter")
+    expect(visitor.row("harbour-report.pdf")).to_be_visible()
+    visitor.rested()
+    tab_to(page, 'input[aria-label="Select harbour-report.pdf"]')
+    keyboard.press("Space")
+    expect(page.get_by_text("1 selected", exact=True)).to_be_visible()
+    tab_to(page, "button.open")
+    keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    keyboard.press("Escape")
+    gone(panel)(10_000)
+    visitor.rested()
+    assert page.evaluate(FOCUSED, "button.open")
+    tab_to(page, ".st-key-selected-chat button", back=True)
+    keyboard.press("Enter")
+    expect(page.get_by_text("Search in: harbour-report.pdf")).to_be_visible()
+    expect(box).to_be_focused()
+    assert visitor.errors == []

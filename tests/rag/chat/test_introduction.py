@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+
+from rag.chat.introduction import Introduction, candidates, introduce, is_answered, spread, summarise
+from rag.chat.scope import Scope
+from rag.factory import make_pipeline
+from rag.ingest.library import Library
+from rag.models.embeddings import Embedder
+from rag.settings import Settings
+from storage.database import Database
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "ui" / "documents" / "sample.md"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder):
+    database = Database.open(tmp_path_factory.mktemp("introduced") / "data")
+    library = Library(database, "ann", lambda: embedder)
+    yield library
+    library.close()
+    database.close()
+
+
+def added(library: Library, name: str, content: bytes):
+    record, _ = library.add(name, content)
+    list(library.index(record.id))
+    pipeline = make_pipeline(Settings(), library, None, scope=Scope(frozenset({record.id}), name))
+    return library.documents.chunks(record.id), pipeline
+
+
+@pytest.fixture(scope="module")
+def sample(library: Library):
+    return added(library, "sample.md", SAMPLE.read_bytes())
+
+
+def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample):
+    chunks, pipeline = sample
+    steps = list(introduce(chunks, pipeline))
+    assert steps[0].questions == () and steps[0].summary
+    assert [len(step.questions) for step in steps] == [0, 1, 2, 3]
+    assert steps[-1].questions == (
+        "How many containers did the harbour handle in 2025?",
+        "When was the second quay opened?",
+        "How much does a ship under 100 metres pay?",
+    )
+
+
+def test_the_summary_is_of_the_documents_own_sentences(sample):
+    chunks, _ = sample
+    text = " ".join(" ".join(chunk.text for chunk in chunks).split())
+    summary = summarise(chunks)
+    assert 40 < len(summary) < 700
+    for sentence in summary.split("\n\n"):
+        assert " ".join(sentence.split())[:40] in text
+
+
+def test_a_question_that_the_search_does_not_answer_from_that_passage_is_not_kept(sample):
+    chunks, pipeline = sample
+    fees = next(chunk for chunk in chunks if "240 euros" in chunk.text)
+    traffic = next(chunk for chunk in chunks if "4.1 million" in chunk.text)
+    assert is_answered("How much does a ship under 100 metres pay?", fees, pipeline)
+    assert not is_answered("Who won the world cup in Qatar?", fees, pipeline)
+    if fees != traffic:
+        assert not is_answered("How much does a ship under 100 metres pay?", traffic, pipeline)
+
+
+def test_figures_alone_have_no_introduction(library: Library):
+    chunks, pipeline = added(library, "figures.csv", b"1,2,3\n4,5,6\n")
+    assert list(introduce(chunks, pipeline)) == [Introduction()]
+
+
+def test_a_cancelled_introduction_ends(sample):
+    chunks, pipeline = sample
+    assert len(list(introduce(chunks, pipeline, lambda: True))) == 1
+
+
+def test_each_question_is_tried_once(sample):
+    chunks, _ = sample
+    asked = [question for question, _ in candidates([*chunks, *chunks])]
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("most", [1, 2, 80])
+def test_a_long_document_is_looked_at_from_its_beginning_to_its_end(sample, most: int):
+    chunks, _ = sample
+    shown = spread([*chunks] * 100, most)
+    assert len(shown) == most and shown[0] == chunks[0]
+    assert spread(chunks, 1000) == list(chunks) and spread([], 3) == []

@@ -1,0 +1,93 @@
+import pytest
+from langchain_core.runnables import RunnableLambda
+
+from rag.chat.answer import Done, Sources
+from rag.chat.corpus import Corpus
+from rag.chat.coverage import Coverage
+from rag.chat.pipeline import RagPipeline
+from rag.chat.scope import EVERYTHING, NarrowedTo
+from rag.ingest.document_profile import DocumentProfile
+from rag.jobs import never
+from rag.passage import Passage
+from storage.records import DocumentFact
+
+LEASE = (
+    "Ann Berg, Bo Dahl, Cy Holm\n\nThe mill of Brunn is let to the bakers of Brunn for nine years from May."
+)
+NOTES = "Suppliers:\n\n- Acme Ltd\n- Brunn Stone"
+PASSAGES = [
+    Passage("c1", "1", "lease.txt", "", None, "", 0, len(LEASE), LEASE),
+    Passage("c2", "2", "ledger.md", "", None, "", 50, 50 + len(NOTES), NOTES),
+]
+PROFILES = [
+    DocumentProfile(
+        "1",
+        "lease.txt",
+        [DocumentFact("author", "Ann Berg", 0, 8), DocumentFact("author", "Cy Holm", 19, 26)],
+    ),
+    DocumentProfile("2", "ledger.md", [DocumentFact("author", "Dee Ek")]),
+]
+
+
+class Shelf(Corpus):
+    def documents_in_scope(self):
+        return PROFILES
+
+    def all_passages(self, document_ids=None):
+        yield from (one for one in PASSAGES if document_ids is None or one.document_id in document_ids)
+
+
+def asked(question: str):
+    pipeline = RagPipeline(RunnableLambda(lambda _: []), corpus=Shelf(), scope=EVERYTHING)
+    events = list(pipeline.ask(question, [], never))
+    done = next(event for event in events if isinstance(event, Done))
+    sources = next(event for event in events if isinstance(event, Sources))
+    return events, done, sources.passages
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("List all suppliers", "**2 found:**"),
+        ("모든 suppliers를 나열해 줘", "**2개를 찾았습니다:**"),
+        ("すべてのsuppliersを列挙して", "**2件見つかりました:**"),
+    ],
+)
+def test_a_list_has_all_items_each_cited_and_says_what_was_read(question: str, lead: str):
+    events, done, passages = asked(question)
+    assert done.text == f"{lead}\n\n- Acme Ltd [1]\n- Brunn Stone [1]"
+    assert Coverage(2, 2, 2) in events
+    for citation in done.citations:
+        passage = passages[citation.marker - 1]
+        at = citation.quote_start - passage.start
+        assert passage.text[at : at + len(citation.quote)] == citation.quote
+        assert citation.quote in done.text[citation.answer_start : citation.answer_end]
+
+
+def test_documents_that_mention_something_are_named():
+    _, done, passages = asked("Which documents mention the bakers?")
+    assert done.text.startswith("**1 of 2 documents:**\n\n- lease.txt: The mill of Brunn")
+    assert [passage.document for passage in passages] == ["lease.txt"]
+
+
+def test_an_overview_quotes_the_document_that_is_called():
+    events, done, _ = asked("Summarise the lease")
+    assert done.text.startswith("**The mill of Brunn is let")
+    assert NarrowedTo("lease.txt") in events
+    assert Coverage(1, 1, 1) in events
+
+
+def test_the_authors_are_quoted_from_the_text():
+    _, done, _ = asked("Who wrote the lease?")
+    assert done.text == "**Ann Berg, Bo Dahl, Cy Holm** [1]"
+
+
+def test_an_author_of_the_file_alone_is_told_as_that():
+    _, done, _ = asked("Who wrote the ledger?")
+    assert "properties name Dee Ek" in done.text
+    assert not done.citations
+
+
+def test_a_list_of_which_nothing_is_named_is_searched():
+    _, done, _ = asked("List all penguins")
+    assert done.text == "Your documents do not seem to answer this."

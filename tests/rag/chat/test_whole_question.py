@@ -1,0 +1,48 @@
+import pytest
+
+from rag.chat.whole_question import read_whole_question
+from rag.ingest.document_profile import DocumentProfile
+from storage.records import DocumentFact
+
+LEASE = DocumentProfile("1", "lease.docx", [DocumentFact("title", "Lease of the Brunn mill", 0, 23)])
+REPORT = DocumentProfile("2", "q3.pdf", [DocumentFact("name", "Holm Corp.", 0, 10, "Holm")])
+OTHERS = [DocumentProfile(str(n), f"notes {n}.md", []) for n in range(3, 9)]
+DOCUMENTS = [LEASE, REPORT, *OTHERS]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "subject", "ids"),
+    [
+        ("Summarise the Holm report", "overview", "", {"2"}),
+        ("What is the mill lease about?", "overview", "", {"1"}),
+        ("이 문서를 요약해 줘", "overview", "", None),
+        ("この文書を要約してください", "overview", "", None),
+        ("Who wrote the Holm report?", "author", "", {"2"}),
+        ("Tell me about risks", "topic", "risks", None),
+        ("List all suppliers in my documents.", "list", "suppliers", None),
+        ("How many invoices are there?", "list", "invoices", None),
+        ("모든 공급업체를 나열해 줘", "list", "공급업체", None),
+        ("すべての請求書を列挙して", "list", "請求書", None),
+        ("Which documents mention the flood of 1932?", "documents", "the flood of 1932", None),
+        ("홍수를 언급하는 문서는 무엇인가요?", "documents", "홍수", None),
+        ("洪水に言及している文書はどれですか?", "documents", "洪水", None),
+    ],
+)
+def test_a_question_about_all_is_recognised(question, kind, subject, ids):
+    found = read_whole_question(question, DOCUMENTS)
+    assert found is not None
+    assert (found.kind, found.subject, found.document_ids) == (kind, subject, ids and frozenset(ids))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did the mill open?",
+        "What is Brunnite?",
+        "Who won the cup?",
+        "방앗간은 언제 열렸나요?",
+        "水車はいつ開きましたか?",
+    ],
+)
+def test_a_question_that_a_passage_answers_is_searched(question: str):
+    assert read_whole_question(question, DOCUMENTS) is None

@@ -1,0 +1,108 @@
+"""`footnote doctor`: what is found, the cure of what is not well, and the exit status."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from rag import cli
+from storage.lock import DataDirectoryLock
+
+CHECKS = [
+    *("Python", "disk", "memory", "port", "embedding model", "language model"),
+    *("Tesseract", "LibreOffice", "data directory", "database", "vector store"),
+]
+TEXT = "# Castle\n\nThe castle of Aldenburg was built in 1432.\n"
+
+
+def doctor(
+    capsys: pytest.CaptureFixture[str], data: Path, *arguments: str
+) -> tuple[int, dict[str, dict[str, str]]]:
+    """Return the exit status and the findings by check."""
+    capsys.readouterr()
+    status = cli.main(["--data", str(data), "doctor", "--json", *arguments])
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [finding["check"] for finding in found] == CHECKS
+    return status, {finding["check"]: finding for finding in found}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory with a document."""
+    (tmp_path / "castle.md").write_text(TEXT)
+    cli.main(["--data", str(tmp_path / "data"), "ingest", str(tmp_path / "castle.md")])
+    return tmp_path / "data"
+
+
+def test_a_sound_installation_passes_and_nothing_is_changed(capsys, tmp_path: Path):
+    status, found = doctor(capsys, tmp_path / "data")
+    assert status == 0
+    assert found["data directory"]["found"].endswith("is made at the first start.")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_damaged_ledger_and_vector_store_fail_with_their_cures(capsys, data: Path):
+    assert doctor(capsys, data)[0] == 0
+    (data / "footnote.db").write_bytes(b"not a database" * 1000)
+    (chroma,) = data.rglob("chroma.sqlite3")
+    chroma.write_bytes(b"not a database" * 1000)
+    status, found = doctor(capsys, data)
+    assert status == 1
+    assert found["database"]["level"] == found["vector store"]["level"] == "failed"
+    assert "footnote restore" in found["database"]["cure"]
+    assert "footnote reindex" in found["vector store"]["cure"]
+
+
+def test_a_running_app_and_its_port_are_named(capsys, data: Path):
+    lock = DataDirectoryLock(data)
+    lock.acquire()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        status, found = doctor(capsys, data, "--port", str(listening.getsockname()[1]))
+    lock.release()
+    assert status == 0
+    assert found["data directory"]["found"].startswith("In use. ")
+    assert found["port"]["level"] == "warning"
+    assert "footnote serve --port" in found["port"]["cure"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "check", "said"),
+    [
+        ({"LLM_MODEL": "m", "LLM_BASE_URL": "http://127.0.0.1:9"}, "language model", "FOOTNOTE_LLM_BASE_URL"),
+        ({"LOCAL_MODEL": "qwen2.5-coder-1.5b"}, "language model", "footnote model install"),
+        (
+            {"EMBEDDING_MODEL": "openai:m", "EMBEDDING_BASE_URL": "http://127.0.0.1:9"},
+            "embedding model",
+            "correct",
+        ),
+        ({"VECTOR_STORE": "no.such:Store"}, "vector store", "no.such"),
+    ],
+)
+def test_a_part_of_the_settings_that_is_away_fails(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], check: str, said: str
+):
+    for name, value in settings.items():
+        monkeypatch.setenv(f"FOOTNOTE_{name}", value)
+    monkeypatch.setenv("FOOTNOTE_MODEL_CACHE", str(tmp_path / "cache"))
+    status, found = doctor(capsys, tmp_path / "data")
+    assert status == 1
+    assert found[check]["level"] == "failed"
+    assert said in found[check]["found"] + found[check]["cure"]
+
+
+def test_a_missing_program_is_a_warning_with_its_cure(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, found = doctor(capsys, tmp_path / "data")
+    assert status == 0
+    assert found["Tesseract"]["level"] == found["LibreOffice"]["level"] == "warning"
+    assert "tesseract-ocr-kor" in found["Tesseract"]["cure"]
+
+
+def test_people_read_one_line_per_check(capsys, tmp_path: Path):
+    cli.main(["--data", str(tmp_path / "data"), "doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHECKS)
+    assert lines[0].startswith("ok      Python: 3.")

@@ -1,0 +1,61 @@
+import pytest
+
+from rag.passage import Passage
+from rag.retrieval.items import find_items, find_mentions
+
+
+def passage(text: str, heading: str = "", document: str = "a.md") -> Passage:
+    return Passage("c", document, document, "", None, heading, 0, len(text), text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "heading", "items"),
+    [
+        ("suppliers", "Suppliers:\n\n- Acme Ltd\n- Brunn Stone", "", ["Acme Ltd", "Brunn Stone"]),
+        ("suppliers", "- Acme Ltd: bolts\n- Brunn", "Contracts > Suppliers", ["Acme Ltd", "Brunn"]),
+        (
+            "suppliers",
+            "| Supplier | City |\n|---|---|\n| Acme | Holm |\n| Brunn | Ost |",
+            "",
+            ["Acme", "Brunn"],
+        ),
+        ("supplier", "Supplier: Acme Ltd\nCity: Holm", "", ["Acme Ltd"]),
+        (
+            "invoices",
+            "We paid invoice INV-204. Invoice INV-7 is open.",
+            "",
+            ["invoice INV-204", "Invoice INV-7"],
+        ),
+        ("email addresses", "Write to ann@holm.test or bo@ost.test.", "", ["ann@holm.test", "bo@ost.test"]),
+        ("공급업체", "공급업체:\n\n- 가나상사\n- 다라물산", "", ["가나상사", "다라물산"]),
+        ("請求書", "請求書:\n\n- 請求書 A-1\n- 請求書 A-2", "", ["請求書 A-1", "請求書 A-2"]),
+    ],
+)
+def test_items_of_a_kind_are_read_where_they_are_named(kind, text, heading, items):
+    assert [item.name for item in find_items(kind, [passage(text, heading)])] == items
+
+
+def test_headings_that_begin_with_the_kind_are_items():
+    given = [passage("Water rises.", "Plan > Risk 1: flood"), passage("Ice.", "Plan > Risk 2: ice")]
+    assert [item.name for item in find_items("risks", given)] == ["Risk 1: flood", "Risk 2: ice"]
+
+
+def test_a_list_goes_on_in_the_next_passage():
+    given = [passage("Suppliers:\n\n- Acme"), passage("- Brunn\n\nCosts are low.\n\n- none")]
+    assert [item.name for item in find_items("suppliers", given)] == ["Acme", "Brunn"]
+
+
+def test_a_list_of_something_else_has_no_items_of_the_kind():
+    assert find_items("suppliers", [passage("Costs:\n\n- bolts\n- stone")]) == []
+
+
+def test_each_item_lies_in_its_passage():
+    given = [passage("Suppliers:\n\n- Acme Ltd: bolts")]
+    (item,) = find_items("suppliers", given)
+    assert given[item.number - 1].text[item.start : item.end] == "Acme Ltd: bolts"
+
+
+def test_a_document_that_mentions_a_subject_is_told_by_its_sentence():
+    given = [passage("It rained. The flood came in May.", "", "a.md"), passage("No water.", "", "b.md")]
+    (item,) = find_mentions("flood in May", given)
+    assert (item.name, given[0].text[item.start : item.end]) == ("a.md", "The flood came in May.")

@@ -1,0 +1,49 @@
+from rag.passage import Passage
+from rag.retrieval.overview import central_sentences, section_on
+
+ABSTRACT = "The harbour plan rebuilds the harbour quay of Brunn, with cranes and a deep basin for ships."
+BODY = "The harbour basin of Brunn holds forty ships, and the quay carries two cranes of the harbour."
+LEGAL = "The harbour quay plan of Brunn, its cranes, basin and ships are signed for by the harbour master."
+
+
+def passage(number: int, text: str, heading: str, document: str = "plan.md") -> Passage:
+    return Passage(f"c{number}", document, document, "", None, heading, 0, len(text), text)
+
+
+def test_an_overview_prefers_what_introduces_to_what_is_signed():
+    given = [
+        passage(n, text, head)
+        for n, (text, head) in enumerate(
+            [(ABSTRACT, "Abstract"), ("Short.", "Basin"), (BODY, "Basin"), (LEGAL, "Signatures")]
+        )
+    ]
+    picks = central_sentences(given, most=2)
+    assert [given[pick.number - 1].text[pick.start : pick.end] for pick in picks] == [ABSTRACT, BODY]
+
+
+def test_each_document_is_told_of_before_one_is_told_of_twice():
+    other = "The bakery of Holm sells rye bread, rolls of rye and bread of barley to the people of Holm."
+    again = "The bread of the bakery is of rye from Holm, and its rolls are of barley, says the baker."
+    given = [
+        passage(1, ABSTRACT, "", "a.md"),
+        passage(2, BODY, "", "a.md"),
+        passage(3, other, "", "b.md"),
+        passage(4, again, "", "b.md"),
+    ]
+    assert {given[pick.number - 1].document_id for pick in central_sentences(given, most=2)} == {
+        "a.md",
+        "b.md",
+    }
+
+
+def test_rows_of_tables_and_headings_are_no_sentences_of_an_overview():
+    assert central_sentences([passage(1, "# Harbour\n\n| Quay | Cranes |\n|---|---|\n| A | 2 |", "")]) == []
+
+
+def test_a_section_has_all_passages_under_its_heading():
+    given = [
+        passage(n, BODY, head)
+        for n, head in enumerate(["Plan", "Plan > Risk factors", "Plan > Risk factors > Ice", "Plan > Costs"])
+    ]
+    assert section_on("risk factors", given) == [1, 2]
+    assert section_on("weather", given) == []

@@ -1,0 +1,72 @@
+"""Rows of tables are compared with a question one by one."""
+
+from langchain_core.documents import Document
+
+from rag.passage import Passage
+from rag.retrieval.sentences import extract
+from rag.retrieval.table_rows import labelled_rows, promote_rows, score_rows
+
+SALES = """Net sales by region (in millions):
+
+| | 2023 | 2022 |
+| --- | --- | --- |
+| Europe: | | |
+| Paper | 12 | 34 |
+| Ink | 5 | 6 |
+| Japan: | | |
+| Paper | 7 | 8 |
+"""
+COSTS = "Costs\n\n| | 2023 | 2022 |\n| --- | --- | --- |\n| Paper | 3 | 4 |\n| Total costs | 3 | 4 |"
+TALK = "Net sales of paper in Japan are discussed here, and net sales of paper in Japan matter a lot."
+
+
+def passage(text, heading="", number=1):
+    return Passage(str(number), "d", "a.pdf", "", 1, heading, 0, len(text), text)
+
+
+def document(number, text):
+    return Document(id=str(number), page_content=text, metadata={"document_id": "d", "document": "a.pdf"})
+
+
+def best_row(question, *texts):
+    passages = [passage(text) for text in texts]
+    (number, start), _ = max(score_rows(question, passages).items(), key=lambda pair: pair[1])
+    return texts[number - 1][start:].partition("\n")[0]
+
+
+def test_rows_know_their_section_and_what_stands_above_their_table():
+    paper, ink, japan = labelled_rows(passage(SALES))
+    assert [paper.label, paper.section, japan.section] == [{"paper"}, {"europ"}, {"japan"}]
+    assert {"sale", "region"} <= ink.above
+
+
+def test_rows_of_a_table_that_begins_before_the_passage_are_read_with_their_headings():
+    (row,) = labelled_rows(passage("| Paper | 7 | 8 |\n\nIt rained.", "Net sales > 2023 | 2022"))
+    assert row.label == {"paper"}
+    assert {"sale", "2023"} <= row.above
+
+
+def test_section_and_caption_decide_between_rows_of_one_label():
+    assert best_row("What were net sales of paper in Japan?", COSTS, SALES) == "| Paper | 7 | 8 |"
+    assert best_row("What were net sales of paper in Europe?", COSTS, SALES) == "| Paper | 12 | 34 |"
+    assert best_row("What were the costs of paper?", SALES, COSTS) == "| Paper | 3 | 4 |"
+
+
+def test_a_table_found_far_behind_takes_the_last_place():
+    found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
+    kept = promote_rows("What were net sales of paper in Japan?", found, 3)
+    assert [one.id for one in kept] == ["0", "1", "8"]
+
+
+def test_without_a_row_that_is_asked_for_the_search_decides():
+    found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
+    assert promote_rows("Who founded the museum?", found, 3) == found[:3]
+    assert promote_rows("Who founded the museum?", found[:8], 3) == found[:3]
+
+
+def test_the_row_is_quoted_before_the_text_about_it():
+    passages = [passage(TALK), passage(SALES, number=2)]
+    picks = extract("What were net sales of paper in Japan?", passages)
+    quoted = [passages[pick.number - 1].text[pick.start : pick.end] for pick in picks]
+    assert quoted[0] == "| Paper | 7 | 8 |"
+    assert TALK in quoted

@@ -1,0 +1,147 @@
+"""Backups by the clock: due by the newest file, read back, the oldest removed, and refused in a sentence."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rag import backups
+from rag.backups import BackupSchedule, file_name, made
+from rag.errors import SettingsError
+from rag.jobs import Jobs
+from rag.services import Services
+from rag.settings import Settings
+from storage.audit_log import SERVER, AuditLog
+from storage.backup import restore_into
+from storage.database import Database
+from storage.documents import Documents
+from storage.files import Files
+
+NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database.open(tmp_path / "data")
+    sha256, size = Files(opened.directory, "ann").save(b"castle" * 1000)
+    Documents(opened, "ann").add("castle.md", sha256, size)
+    (tmp_path / "kept").mkdir()
+    yield opened
+    opened.close()
+
+
+class Clock:
+    """A schedule whose time is given, and what it said."""
+
+    def __init__(self, database: Database, folder: Path, **settings: object):
+        self.settings = Settings(data=database.directory, backup_folder=folder, backup_hours=6, **settings)
+        self.log, self.newest = AuditLog(database, SERVER), list[datetime]()
+        self.jobs = Jobs(backups.LANES)
+        self.schedule = BackupSchedule(self.jobs, lambda: self.settings, self.log, self.newest.append)
+
+    def at(self, now: datetime) -> BaseException | str | None:
+        job = self.schedule.start_due(now)
+        if job is None:
+            return "not due"
+        job.wait(60)
+        return job.error
+
+    def kinds(self) -> list[str]:
+        return [entry.kind for entry in self.log.list()]
+
+
+def test_one_is_made_when_it_is_due_and_the_oldest_go(database: Database, tmp_path: Path):
+    clock = Clock(database, tmp_path / "kept", backup_keep=2)
+    (tmp_path / "kept" / "mine.tar").write_text("precious")
+    assert clock.at(NOON) is None
+    assert clock.at(NOON + 5 * HOUR) == "not due"
+    assert clock.at(NOON + 6 * HOUR) is None and clock.at(NOON + 12 * HOUR) is None
+    names = [path.name for _, path in made(tmp_path / "kept")]
+    assert names == ["footnote-20261124T180000Z.tar", "footnote-20261125T000000Z.tar"]
+    assert (tmp_path / "kept" / "mine.tar").read_text() == "precious"
+    assert clock.kinds() == ["backup_written"] * 3 and clock.newest[-1] == NOON + 12 * HOUR
+    assert restore_into(tmp_path / "new", made(tmp_path / "kept")[-1][1]).originals == 1
+
+
+def test_another_start_knows_when_the_last_one_was_made(database: Database, tmp_path: Path):
+    assert Clock(database, tmp_path / "kept").at(NOON) is None
+    assert Clock(database, tmp_path / "kept").at(NOON + HOUR) == "not due"
+
+
+def test_with_a_passphrase_it_is_encrypted(database: Database, tmp_path: Path):
+    assert Clock(database, tmp_path / "kept", backup_passphrase="correct horse").at(NOON) is None
+    ((_, path),) = made(tmp_path / "kept")
+    assert path.name.endswith(".tar.encrypted") and b"castle" not in path.read_bytes()
+    assert restore_into(tmp_path / "new", path, passphrase="correct horse").originals == 1
+
+
+def test_a_full_disk_makes_none_and_keeps_the_old_ones(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Clock(database, tmp_path / "kept", backup_keep=1)
+    assert clock.at(NOON) is None
+    monkeypatch.setattr(backups.shutil, "disk_usage", lambda _: SimpleNamespace(free=40_000_000))
+    later = NOON + 7 * HOUR
+    said = str(clock.at(later))
+    assert "No backup was written: it needs about 50 MB" in said and "40 MB are free" in said
+    assert clock.at(later + HOUR / 2) == "not due"
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [file_name(NOON, encrypted=False)]
+    monkeypatch.undo()
+    assert clock.at(later + HOUR) is None
+    assert clock.kinds() == ["backup_written", "backup_failed", "backup_written"]
+
+
+def test_a_folder_that_is_not_there_is_not_made(database: Database, tmp_path: Path):
+    clock = Clock(database, tmp_path / "mount")
+    assert "mount is not there" in str(clock.at(NOON))
+    assert not (tmp_path / "mount").exists() and clock.kinds() == ["backup_failed"]
+
+
+def test_what_a_backup_that_was_cut_off_left_is_removed_by_the_next(database: Database, tmp_path: Path):
+    for folder, end in (
+        (tmp_path / "kept", "part"),
+        (tmp_path / "kept", "ledger"),
+        (database.directory, "ledger"),
+    ):
+        (folder / f".{file_name(NOON, encrypted=True)}.{end}").write_bytes(b"half")
+    assert Clock(database, tmp_path / "kept").at(NOON + HOUR) is None
+    assert not [*tmp_path.glob("kept/.*"), *database.directory.glob(".footnote-*")]
+
+
+def test_a_server_that_stops_ends_its_backup_and_leaves_nothing(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    clock = Clock(database, tmp_path / "kept")
+    monkeypatch.setattr(backups, "shareable", lambda _: clock.jobs.close() or {})
+    clock.at(NOON)
+    assert list((tmp_path / "kept").iterdir()) == [] and clock.kinds() == []
+
+
+def test_without_a_folder_there_are_none(database: Database):
+    clock = Clock(database, None)  # type: ignore[arg-type]
+    assert clock.at(NOON) == "not due"
+
+
+def test_a_ledger_on_a_server_cannot_be_backed_up_here(tmp_path: Path):
+    asked = Settings(data=tmp_path, backup_folder=tmp_path, database_url="postgresql://u@host/d")
+    with pytest.raises(SettingsError, match="FOOTNOTE_BACKUP_FOLDER is set"):
+        Services(asked)
+
+
+def test_the_servers_clock_makes_them(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    (tmp_path / "kept").mkdir()
+    settings = Settings(data=tmp_path / "data", backup_folder=tmp_path / "kept")
+    with closing(Services(settings)) as server, caplog.at_level(logging.INFO):
+        server._tick()
+        job = server.jobs.get("server", backups.BACKUP)
+        assert job is None or job.wait(60)
+        assert len(made(tmp_path / "kept")) == 1
+        server._tick()
+        assert "footnote_last_backup_timestamp_seconds 1." in str(
+            server.metrics.text(queue=[], documents={}, free=None)
+        )

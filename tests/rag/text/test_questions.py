@@ -1,0 +1,83 @@
+import pytest
+
+from rag.text.questions import heading_question, sentence_questions, table_questions
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("The castle of Aldenburg was built in 1432.", "When was the castle of Aldenburg built?"),
+        ("The second quay was opened on 14 May 2025.", "When was the second quay opened?"),
+        ("The authority employed 1,204 people.", "How many people did the authority employ?"),
+        (
+            "In 2025 the harbour handled 4.1 million containers, 12 % more than before.",
+            "How many containers did the harbour handle in 2025?",
+        ),
+        ("The second quay cost $30 million.", "How much did the second quay cost?"),
+        ("A ship under 100 metres pays 240 euros a day.", "How much does a ship under 100 metres pay?"),
+        ("Automotive revenue was $261 million.", "What was Automotive revenue?"),
+        ("AutoGen is an open-source framework for agents.", "What is AutoGen?"),
+        ("세운상가는 1968년 김수근이 설계하여 완공되었다.", "세운상가는 언제 완공되었습니까?"),
+        ("충정아파트는 1937년에 지어진 아파트이다.", "충정아파트는 무엇입니까?"),
+        ("東京駅は1914年に開業された駅である。", "東京駅はいつ開業されましたか。"),
+        ("箱根とは神奈川県にある町である。", "箱根とは何ですか。"),
+    ],
+)
+def test_a_sentence_answers_the_question_that_a_person_would_ask(sentence: str, question: str):
+    (found,) = sentence_questions(f"{sentence} ")
+    assert found.text == question
+    assert sentence.startswith(f"{sentence} "[found.start : found.end].strip())
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was built in 1432.",
+        "This is a list of what they had.",
+        "© 2023 NVIDIA Corporation. All rights reserved.",
+        "- The castle was built in 1432.",
+        "| The castle | was built in 1432. |",
+        "Run away.",
+        "그는 1968년에 완공되었다고 말했다.",
+        "これは町である。",
+        "",
+    ],
+)
+def test_a_sentence_that_only_its_context_makes_clear_gives_no_question(sentence: str):
+    assert list(sentence_questions(sentence)) == []
+
+
+def test_a_beginning_is_written_small_where_the_text_writes_it_small():
+    text = "Gross margin was 74.0% in the quarter. A year before, gross margin was lower."
+    first, *_ = sentence_questions(text)
+    assert first.text == "What was gross margin?"
+
+
+def test_a_sentence_over_several_lines_is_read_as_one():
+    (found,) = sentence_questions("The castle\nof Aldenburg\nwas built in 1432.")
+    assert found.text == "When was the castle of Aldenburg built?"
+
+
+def test_a_row_of_a_table_gives_a_question_about_its_first_number():
+    text = (
+        "| | 2024 | Adjusted cost July 1 |\n|---|---|---|\n| Total net sales | 81,797 | 3 |\n| 12 | 7 | 8 |"
+    )
+    (found,) = table_questions(text)
+    assert found.text == "What is Total net sales for 2024?"
+    assert text[found.start : found.end].startswith("| Total net sales")
+
+
+@pytest.mark.parametrize(
+    ("heading", "question"),
+    [
+        ("Report > Share repurchases", "What does the document say about share repurchases?"),
+        ("Just Modern Python", "What does the document say about Just Modern Python?"),
+        ("UNITED STATES SECURITIES AND EXCHANGE COMMISSION", ""),
+        ("12", ""),
+        ("focus(options?)", ""),
+        ("Sales | 2024", ""),
+        ("", ""),
+    ],
+)
+def test_a_heading_that_names_a_subject_gives_a_question(heading: str, question: str):
+    assert heading_question(heading, "The company bought shares.") == question

@@ -1,0 +1,106 @@
+"""Activity page: one's own entries of the audit log; for administrators, everyone's."""
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from rag.settings import LOCAL_OWNER
+from storage.audit_log import PAGE, SERVER, AuditEntry, Kind
+from storage.records import PersonRecord
+from ui.auth.identity import LocalUser
+from ui.components.markdown import label
+from ui.server.services import PageServices, services, workspace
+
+DONE: Mapping[Kind, str] = {
+    "signed_in": "Signed in",
+    "signed_out": "Signed out",
+    "key_created": "Created an API key",
+    "key_revoked": "Revoked an API key",
+    "document_removed": "Deleted a document",
+    "chat_removed": "Deleted a chat",
+    "collection_removed": "Deleted a collection",
+    "source_removed": "Deleted a source",
+    "question_set_removed": "Deleted a question set",
+    "person_removed": "Removed a person",
+    "limits_changed": "Changed a person's limits",
+    "settings_changed": "Changed settings",
+    "original_downloaded": "Downloaded an original file",
+    "chat_exported": "Exported a chat",
+    "feedback_exported": "Exported test cases",
+    "check_exported": "Exported a checked text",
+    "backup_written": "Wrote a backup",
+    "backup_failed": "A backup failed",
+}
+_BEFORE = "activity-before"
+
+
+def show() -> None:
+    """Show the visitor's own activity; everyone's to an administrator who asks, or where nobody signs in."""
+    server = services()
+    st.title("Activity")
+    st.markdown(
+        "Sign-ins, deletions, exports and changes of settings, newest first, without any content. Entries "
+        f"cannot be changed, and are kept for {server.settings.audit_days:,} days."
+    )
+    everyone = isinstance(server.auth_mode, LocalUser) or (
+        server.knows_people() and st.toggle("Everyone", key="activity-everyone", on_change=_to_newest)
+    )
+    mine = workspace().audit_log.list
+    entries = _page(server.audit_trail.list if everyone else mine)
+    if not entries:
+        st.info("Nothing here yet.", icon=":material/history:")
+        return
+    names = _names(server) if everyone else {}
+    for entry in entries:
+        st.markdown(_line(entry, names if everyone else None))
+        st.caption(label(f"{entry.at:%Y-%m-%d %H:%M:%S} UTC{described(entry)}", 400))
+    _show_paging(entries)
+
+
+def described(entry: AuditEntry) -> str:
+    """Return the details of an entry on one line, after the time."""
+    shown = (
+        f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
+        for name, value in entry.detail.items()
+    )
+    return "".join(f" · {one}" for one in shown)
+
+
+def who(entry: AuditEntry, names: Mapping[str, str]) -> str:
+    """Return who did what an entry says: a name, the server, or that the person was removed."""
+    if entry.who is None:
+        return f"Removed person {entry.person}"
+    if entry.who in (SERVER, LOCAL_OWNER):
+        return "Server" if entry.who == SERVER else "This computer"
+    return names.get(entry.who) or entry.who
+
+
+def _line(entry: AuditEntry, names: Mapping[str, str] | None) -> str:
+    done = f"**{DONE.get(entry.kind, 'Something else')}**"
+    return done if names is None else f"{done} · {label(who(entry, names), 80)}"
+
+
+def _names(server: PageServices) -> dict[str, str]:
+    people: list[PersonRecord] = server.people.list()
+    return {record.id: record.name for record in people if record.name}
+
+
+def _page(list_entries: Callable[..., list[AuditEntry]]) -> list[AuditEntry]:
+    """Return the chosen page of entries."""
+    return list_entries(before=st.session_state.get(_BEFORE), limit=PAGE)
+
+
+def _show_paging(entries: list[AuditEntry]) -> None:
+    with st.container(horizontal=True):
+        if st.session_state.get(_BEFORE) is not None:
+            st.button("Newest", key="activity-newest", on_click=_to_newest)
+        if len(entries) == PAGE:
+            st.button("Older", key="activity-older", on_click=_to, args=(entries[-1].id,))
+
+
+def _to_newest() -> None:
+    _to(None)
+
+
+def _to(before: int | None) -> None:
+    st.session_state[_BEFORE] = before

@@ -1,0 +1,66 @@
+"""Parts of an answer without a model: its best quote, the cards of the others, and text between them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag.text.language import STOP_WORDS
+from rag.text.tokenize import tokens
+from storage.records import Message
+
+_WORD = re.compile(r"[\w'’-]+")
+
+
+@dataclass(frozen=True)
+class QuotePart:
+    """Part ``content[start:end]`` of an answer, with the number of the passage that it quotes, if any."""
+
+    start: int
+    end: int
+    marker: int | None = None
+    best: bool = False
+
+
+def quote_parts(message: Message) -> list[QuotePart]:
+    """Return the parts of an answer in order; the entries of a list are no quotes of their own."""
+    parts: list[QuotePart] = []
+    for part in _parts(message):
+        is_quote = part.marker is not None and not message.content[part.start : part.end].startswith("- ")
+        if is_quote:
+            parts.append(part)
+        elif parts and parts[-1].marker is None:
+            parts[-1] = QuotePart(parts[-1].start, part.end)
+        else:
+            parts.append(QuotePart(part.start, part.end))
+    if parts and parts[0].marker is not None:
+        first = parts[0]
+        parts[0] = QuotePart(first.start, first.end, first.marker, best=True)
+    return parts
+
+
+def _parts(message: Message) -> Iterator[QuotePart]:
+    end = 0
+    for citation in sorted(message.citations, key=lambda one: one.answer_start):
+        if citation.answer_start < end:
+            continue
+        if message.content[end : citation.answer_start].strip():
+            yield QuotePart(end, citation.answer_start)
+        yield QuotePart(citation.answer_start, citation.answer_end, citation.marker)
+        end = citation.answer_end
+    if message.content[end:].strip():
+        yield QuotePart(end, len(message.content))
+
+
+def in_bold(text: str, question: str) -> str:
+    """Return Markdown with the words of a question in bold.
+
+    >>> in_bold("The mill opened in 1932.", "When did the mill open?")
+    'The **mill** **opened** in 1932.'
+    """
+    asked = frozenset(tokens(question))
+
+    def marked(match: re.Match[str]) -> str:
+        own = frozenset(tokens(match[0])) if match[0].casefold() not in STOP_WORDS["en"] else frozenset()
+        return f"**{match[0]}**" if own & asked else match[0]
+
+    return _WORD.sub(marked, text)

@@ -1,0 +1,84 @@
+"""Introduction of a document on the page: progress, some of its sentences, questions to ask by one click."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import streamlit as st
+
+from rag.chat.introduction import Introduction
+from rag.workspace import Workspace
+from storage.documents import SEARCHABLE
+from storage.errors import NotFound
+from storage.records import DocumentRecord
+from ui import pages
+from ui.components.job_progress import share, step_name
+from ui.components.labels import count
+from ui.components.markdown import escape_text, label
+from ui.components.messages import action, show_errors, show_refusal
+
+SUMMARISE = "Summarise this document."
+Open = Callable[[str], None]
+TICK = 0.5  # seconds between updates
+NEW = timedelta(days=1)  # in which the chat page introduces what was added
+
+
+def show_newest(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
+    """Introduce the newest document, if it was added a short time ago; say why it could not be read."""
+    newest = next((record for record in records if record.replaces is None), None)
+    if newest is not None and datetime.now(UTC) - newest.created < NEW:
+        with st.container(border=True, key="introduction", gap="small"):
+            show(newest, here, open_document)
+
+
+def show(record: DocumentRecord, here: Workspace, open_document: Open | None = None) -> None:
+    """Show the introduction of a document, and its progress until it is there."""
+    live = not _has_ended(record, here)
+    st.fragment(_show, run_every=TICK if live else None)(record.id, here, open_document, live=live)
+
+
+def _has_ended(record: DocumentRecord, here: Workspace) -> bool:
+    return record.state == "refused" or (record.state in SEARCHABLE and here.introduction(record.id).done)
+
+
+@show_errors()
+def _show(document_id: str, here: Workspace, open_document: Open | None, *, live: bool) -> None:
+    try:
+        record = here.library.documents.get(document_id)
+    except NotFound:
+        return
+    if live and _has_ended(record, here):
+        st.rerun()  # without polling
+    sheets = f" · {count(record.pages, 'page')}" if record.pages else ""
+    st.markdown(f"**{label(record.name, 90)}**{sheets}")
+    if record.state == "refused":
+        st.error(escape_text(record.reason or "This file could not be read."), icon=":material/error:")
+    elif record.state not in SEARCHABLE:
+        progress = here.ingest.progress(record.id)
+        st.progress(share(progress), text=step_name(progress).capitalize() if progress else "Waiting")
+    else:
+        job = here.introduction(record.id)
+        _show_made(record, job.latest or Introduction(), here, making=not job.done)
+        if open_document is not None:
+            action("Open document", "menu_book", "introduction-open", open_document, record.id)
+
+
+def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, making: bool) -> None:
+    if made.summary:
+        st.markdown(escape_text(made.summary))
+    if made.questions:
+        st.caption("Ask")
+    with st.container(gap="xsmall", key="introduction-questions"):
+        for number, question in enumerate(made.questions):
+            if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
+                ask_about(record, question, here)
+    if making:
+        st.caption("Looking for questions that this document answers…")
+    if st.button("Summarise", icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
+        ask_about(record, SUMMARISE, here)
+
+
+def ask_about(record: DocumentRecord, question: str, here: Workspace) -> None:
+    """Ask a question in a new chat over a document, and go there."""
+    with show_refusal():
+        turn = here.ask(None, question, searching=((), [record.id]))
+        st.switch_page(pages.CHAT, query_params={"chat": turn.conversation_id})

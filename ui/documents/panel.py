@@ -1,0 +1,245 @@
+"""Panel that opens any document of the library: its pages or text, and search inside."""
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from rag.ingest.page_images import WantedPage
+from rag.workspace import Workspace
+from storage.errors import FootnoteError, NotFound
+from storage.records import DocumentRecord, PageSpan
+from ui import pages
+from ui.chat.citations import PANEL
+from ui.chat.page_view import icon_button
+from ui.components.job_progress import STATES
+from ui.components.markdown import escape_text, highlight, label, safe_answer
+from ui.components.messages import action, show_refusal
+from ui.documents import about, introduction, selection
+from ui.server.services import services
+
+PARAMETER, PAGE = "document", "page"
+PART = 4000  # characters of a document without pages that are shown at once
+MOST_HITS = 500
+PLAIN = (".txt", ".csv", ".pdf")  # whose text is not Markdown
+_FIND, _HIT, _LARGE = "document-find", "document-hit", "document-large"
+
+Span = tuple[int, int]
+
+
+def choose(document_id: str, page: int | None = None) -> None:
+    """Open a document, at a page if one is given, by its place in the address, which can be shared."""
+    st.query_params[PARAMETER] = document_id
+    if page is None:
+        st.query_params.pop(PAGE, None)
+    else:
+        st.query_params[PAGE] = str(page)
+
+
+def show_chosen(here: Workspace) -> None:
+    """Show the panel if the address names a document."""
+    document_id = st.query_params.get(PARAMETER)
+    if not document_id:
+        return
+    try:
+        record = here.library.documents.get(document_id)
+    except NotFound:
+        st.toast("Document not found. It may have been deleted.")
+        _close()
+        return
+    with st.container(key=PANEL, gap="small"), show_refusal():
+        _show_head(record)
+        _show_actions(record, here)
+        _show_contents(record, here)
+
+
+def _close(_: object = None) -> None:
+    st.query_params.pop(PARAMETER, None)
+    st.query_params.pop(PAGE, None)
+
+
+def _show_head(record: DocumentRecord) -> None:
+    with st.container(
+        key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
+    ):
+        st.markdown(f"**{label(record.name, 80)}**", width="stretch")
+        icon_button("Close", "close", _close, "", shortcut="Esc")
+
+
+def _show_actions(record: DocumentRecord, here: Workspace) -> None:
+    with st.container(key="document-actions", horizontal=True, gap="small"):
+        if record.chunks and st.button("Summarise", icon=":material/summarize:", key="document-summarise"):
+            introduction.ask_about(record, introduction.SUMMARISE, here)
+        if selection.show_chat([record], key="document"):
+            st.switch_page(pages.CHAT)
+        with st.popover("More", type="tertiary", key="document-more"):
+            st.download_button(
+                "Download original",
+                data=lambda: here.original(record.id),
+                file_name=record.name,
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"download-{record.id}",
+                type="tertiary",
+            )
+            selection.show_filing([record], here, key="document")
+            action("Delete", "delete", "document-delete", selection.delete, [record], here, _close)
+
+
+def _show_contents(record: DocumentRecord, here: Workspace) -> None:
+    if not record.chunks:
+        st.markdown(f"{STATES[record.state]}. {escape_text(record.reason or '')}")
+        return
+    text = here.library.documents.text(record.id)
+    spans = here.library.documents.pages(record.id)
+    parts = spans or text_parts(text)
+    _show_introduction(record, here)
+    hits, hit = _find(record, text)
+    number = _number(parts, hits[hit] if hits else None)
+    _show_turning(record, parts, number, by_pages=bool(spans))
+    span = parts[number - 1]
+    if spans and record.name.lower().endswith(".pdf"):
+        _show_page(record, span, text, hits, here)
+    else:
+        plain = record.name.lower().endswith(PLAIN)
+        _show_text(text, span, hits[hit] if hits else None, plain=plain)
+    about.show(record, here)
+
+
+def _show_introduction(record: DocumentRecord, here: Workspace) -> None:
+    key = f"introduction-{record.id}"
+    opened = st.expander("Summary and questions", type="compact", on_change="rerun", key=key)
+    if opened.open:
+        with opened:
+            introduction.show(record, here)
+
+
+def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:
+    """Show the search inside the document; return the places of the words, and which of them is looked at."""
+    with st.container(key="document-find-bar", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        words = st.text_input(
+            "Search in this document",
+            key=f"{_FIND}-{record.id}",
+            placeholder="Search in this document",
+            icon=":material/search:",
+            label_visibility="collapsed",
+            live="300ms",
+        )
+        hits = find_words(text, words or "")
+        asked, at = st.session_state.get(_HIT, ("", 0))
+        at = at if asked == words and at < len(hits) else 0
+        if words and words.strip():
+            _show_hits(words, hits, at)
+    return hits, at
+
+
+def _show_hits(words: str, hits: Sequence[Span], at: int) -> None:
+    if not hits:
+        st.caption("No match", width="content")
+        return
+    st.caption(f"{at + 1} of {len(hits)}{'+' * (len(hits) == MOST_HITS)}", width="content")
+    icon_button("Previous match", "arrow_upward", _go_to_hit, (words, at - 1) if at else None)
+    icon_button("Next match", "arrow_downward", _go_to_hit, (words, at + 1) if at + 1 < len(hits) else None)
+
+
+def _go_to_hit(hit: tuple[str, int]) -> None:
+    st.session_state[_HIT] = hit
+    st.query_params.pop(PAGE, None)
+
+
+def find_words(text: str, words: str) -> list[Span]:
+    r"""Return the places of words in a text, in any case and over line ends; none of no words.
+
+    >>> find_words("Net  sales. NET\nSALES", " net sales ")
+    [(0, 10), (12, 21)]
+    """
+    pattern = r"\s+".join(map(re.escape, words.split()))
+    if not pattern:
+        return []
+    found: list[Span] = []
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        found.append(match.span())
+        if len(found) == MOST_HITS:
+            break
+    return found
+
+
+def text_parts(text: str, size: int = PART) -> list[PageSpan]:
+    r"""Cut a text without pages into numbered parts of about `size` characters, between lines.
+
+    >>> [(part.start, part.end) for part in text_parts("ab\ncd\nef", 4)]
+    [(0, 3), (3, 6), (6, 8)]
+    """
+    parts: list[PageSpan] = []
+    start = 0
+    while start < len(text) or not parts:
+        end = len(text)
+        if end - start > size:
+            line = text.rfind("\n", start + 1, start + size)
+            end = line + 1 if line > start else start + size
+        parts.append(PageSpan(len(parts) + 1, start, end))
+        start = end
+    return parts
+
+
+def _number(parts: Sequence[PageSpan], hit: Span | None) -> int:
+    """Return the number of the part to show: the chosen one, else that of the match, else the first."""
+    asked = st.query_params.get(PAGE, "")
+    if asked.isascii() and asked.isdigit() and 1 <= int(asked) <= len(parts):
+        return int(asked)
+    if hit is None:
+        return 1
+    return next((at for at, part in enumerate(parts, 1) if hit[0] < part.end), len(parts))
+
+
+def _show_turning(record: DocumentRecord, parts: Sequence[PageSpan], number: int, *, by_pages: bool) -> None:
+    if len(parts) < 2:
+        return
+    noun = "Page" if by_pages else "Part"
+
+    def turn(to: int) -> None:
+        choose(record.id, to)
+
+    with st.container(key="source-pages", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        icon_button(f"Previous {noun.lower()}", "chevron_left", turn, number - 1 if number > 1 else None)
+        st.caption(f"{noun} {number:,} of {len(parts):,}", width="content")
+        icon_button(
+            f"Next {noun.lower()}", "chevron_right", turn, number + 1 if number < len(parts) else None
+        )
+        if by_pages:
+            large = bool(st.session_state.get(_LARGE))
+            name, icon = ("Fit page", "zoom_out") if large else ("Enlarge page", "zoom_in")
+            icon_button(name, icon, _enlarge, not large)
+
+
+def _enlarge(large: bool) -> None:
+    st.session_state[_LARGE] = large
+
+
+def _show_page(
+    record: DocumentRecord, span: PageSpan, text: str, hits: Sequence[Span], here: Workspace
+) -> None:
+    inside = [(start - span.start, end - span.start) for start, end in hits if span.start <= start < span.end]
+    page = WantedPage(
+        here.library.files.path(record.sha256), span.number, text[span.start : span.end], tuple(inside)
+    )
+    try:
+        with st.spinner("Loading page…"):
+            drawn = services().page_images.draw(page)
+    except FootnoteError as error:
+        st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
+        _show_text(text, span, None, plain=True)
+        return
+    with st.container(key="source-page-large" if st.session_state.get(_LARGE) else "source-page"):
+        said = ", matches highlighted" if inside and drawn.certain else ""
+        st.image(drawn.png, width="stretch", alt=f"Page {span.number}{said}")
+
+
+def _show_text(text: str, span: PageSpan, hit: Span | None, *, plain: bool) -> None:
+    with st.container(key="document-text"):
+        if hit is None or not span.start <= hit[0] < span.end:
+            part = text[span.start : span.end]
+            st.markdown(escape_text(part) if plain else safe_answer(part), anchors=False)
+            return
+        before, after = text[span.start : hit[0]], text[hit[1] : span.end]
+        st.markdown(highlight(before, text[hit[0] : hit[1]], after), anchors=False)

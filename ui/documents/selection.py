@@ -1,0 +1,182 @@
+"""Documents that are selected in the table, and what is done with them at once."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import streamlit as st
+
+from rag.workspace import Workspace
+from storage.collections import LONGEST_NAME, CollectionRecord, Collections
+from storage.records import DocumentRecord
+from storage.tags import LONGEST_TAG
+from ui import pages
+from ui.chat import scope
+from ui.components.labels import count
+from ui.components.markdown import label, plain_line
+from ui.components.messages import action, flash, flash_errors
+from ui.documents.collections import UNSORTED
+
+SELECTED, _VERSION = "documents-selected", "documents-selected-version"
+
+
+def chosen() -> set[str]:
+    """Return the ids of the selected documents."""
+    ids: set[str] = st.session_state.setdefault(SELECTED, set())
+    return ids
+
+
+def version() -> int:
+    """Return how often the selection was changed other than in the table, which then takes it over."""
+    number: int = st.session_state.get(_VERSION, 0)
+    return number
+
+
+def select_in_table(document_ids: set[str]) -> None:
+    """Keep what the table has selected."""
+    st.session_state[SELECTED] = document_ids
+
+
+def select(document_ids: Collection[str] = ()) -> None:
+    """Select these documents, and have the table follow."""
+    st.session_state[SELECTED] = set(document_ids)
+    st.session_state[_VERSION] = version() + 1
+
+
+def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord], here: Workspace) -> None:
+    """Show the number of documents, or of those selected with what can be done with them."""
+    with st.container(
+        key="documents-selected-bar", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        if not records:
+            sheets = sum(record.pages or 0 for record in listed)
+            totals = [count(len(listed), "document"), *([count(sheets, "page")] if sheets else [])]
+            st.caption(" · ".join(totals), width="content")
+            if listed:
+                ids = [record.id for record in listed]
+                action(f"Select all {len(ids):,}", "select_all", "select-all", select, ids)
+            return
+        st.caption(f"{len(records):,} selected", width="content")
+        show_actions(records, here, key="selected", after=select)
+        action("Clear selection", "deselect", "select-none", select)
+
+
+def show_actions(
+    records: Sequence[DocumentRecord], here: Workspace, *, key: str, after: Callable[[], object]
+) -> None:
+    """Show buttons for what can be done with documents; `after` is called once they are deleted."""
+    if show_chat(records, key=key):
+        after()
+        st.switch_page(pages.CHAT)
+    show_filing(records, here, key=key)
+    action("Delete", "delete", f"{key}-delete", delete, records, here, after)
+
+
+def show_chat(records: Sequence[DocumentRecord], *, key: str) -> bool:
+    """Show a button that has the next chat search documents; return True where it was pressed."""
+    name = "Chat with selection" if len(records) > 1 else "Chat with document"
+    pressed = st.button(name, icon=":material/forum:", type="tertiary", key=f"{key}-chat")
+    if pressed:
+        scope.choose_next(documents=[record.id for record in records])
+    return pressed
+
+
+def show_filing(records: Sequence[DocumentRecord], here: Workspace, *, key: str) -> None:
+    """Show buttons that open a dialog to put documents into a collection, and one to tag them."""
+    if st.button("Add to collection", icon=":material/folder:", type="tertiary", key=f"{key}-move"):
+        _move_dialog(records, here)
+    if st.button("Tag", icon=":material/label:", type="tertiary", key=f"{key}-tag"):
+        _tag_dialog(records, here)
+
+
+def delete(records: Sequence[DocumentRecord], here: Workspace, after: Callable[[], object]) -> None:
+    """Delete documents, which can be undone, and call `after`."""
+    one = len(records) == 1
+    said = plain_line(records[0].name, 60) if one else count(len(records), "document")
+    here.remove_documents([record.id for record in records], said)
+    after()
+
+
+@st.dialog("Add to collection", icon=":material/folder:")
+def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
+    key = records[0].id
+    st.markdown(_named(records))
+    names = {
+        "": UNSORTED,
+        **{one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()},
+    }
+    where = st.selectbox(
+        "Collection",
+        list(names),
+        index=None,
+        format_func=lambda id_: names.get(id_, id_),
+        placeholder="Select one, or type a new name",
+        accept_new_options=True,
+        key=f"move-to-{key}",
+    )
+    st.caption("If the collection has other passage sizes, these documents will be re-indexed.")
+    if st.button(
+        "Add",
+        type="primary",
+        icon=":material/folder:",
+        disabled=where is None,
+        key=f"move-now-{key}",
+        on_click=_move,
+        args=(records, f"move-to-{key}", here),
+    ):
+        st.rerun()
+
+
+@flash_errors
+def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
+    to = _target(str(st.session_state[key]), here.library.collections)
+    moved = here.library.collections.put([record.id for record in records], to.id if to else None)
+    here.ingest.split_if_due()
+    select()
+    name = label(to.name if to else UNSORTED, 60)
+    flash(f"{count(moved, 'document')} moved to {name}.", ":material/folder:")
+
+
+def _target(where: str, collections: Collections) -> CollectionRecord | None:
+    if not where:
+        return None
+    known = {one.id: one for one in collections.list()}
+    return known.get(where) or collections.named(where) or collections.create(where)
+
+
+@st.dialog("Tags", icon=":material/label:")
+def _tag_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
+    key = records[0].id
+    st.markdown(_named(records))
+    tagged = here.tags.of_documents()
+    shared = set.intersection(*({*tagged.get(record.id, ())} for record in records))
+    names = [plain_line(tag.name, LONGEST_TAG) for tag in here.tags.list()]
+    st.multiselect(
+        "Tags" if len(records) == 1 else "Tags of all of them",
+        names,
+        default=sorted(shared & set(names)),
+        accept_new_options=True,
+        placeholder="Select tags, or type a new one",
+        key=f"tags-{key}",
+    )
+    st.caption(
+        "A tag is a word of yours, such as a year or a customer. A chat can search the documents of a tag."
+    )
+    save = st.button(
+        "Save", type="primary", key=f"tags-now-{key}", on_click=_tag, args=(records, shared, here)
+    )
+    if save:
+        st.rerun()
+
+
+@flash_errors
+def _tag(records: Sequence[DocumentRecord], shared: set[str], here: Workspace) -> None:
+    wanted = {str(name) for name in st.session_state[f"tags-{records[0].id}"]}
+    ids = [record.id for record in records]
+    for name in sorted(wanted - shared):
+        here.tags.add(ids, name)
+    for name in sorted(shared - wanted):
+        here.tags.remove(ids, name)
+    flash("Saved.", ":material/check:")
+
+
+def _named(records: Sequence[DocumentRecord]) -> str:
+    return f"**{label(records[0].name, 90)}**" if len(records) == 1 else f"**{len(records):,} documents**"

@@ -1,0 +1,33 @@
+"""Library page: documents with their collections and tags, and the sources that bring them."""
+
+import streamlit as st
+
+from ui.chat import citations
+from ui.documents import page as documents
+from ui.documents import panel
+from ui.server.services import workspace
+from ui.sources import page as sources
+
+VIEW, DOCUMENTS, SOURCES = "view", "Documents", "Sources"
+
+
+def show() -> None:
+    """Show the library page."""
+    here = workspace()
+    citations.listen(panel.choose)
+    with st.container(key="library"):
+        st.title("Library")
+        view = st.segmented_control(
+            "Show",
+            [DOCUMENTS, SOURCES],
+            default=DOCUMENTS,
+            required=True,
+            label_visibility="collapsed",
+            key=VIEW,
+            bind="query-params",
+        )
+        if view == SOURCES:
+            sources.show()
+        else:
+            documents.show()
+    panel.show_chosen(here)
