@@ -63,7 +63,7 @@ def test_its_text_ends_with_the_sources_it_cites():
     ]
     chain = ConversationalRetrievalChain(retriever=BM25Retriever.from_documents(documents, k=2))
     content = call(conversation_tool(chain), question="When was the castle of Aldenburg built?").content
-    assert content.startswith("The castle of Aldenburg was built in 1432. [1]")
+    assert "The castle of Aldenburg was built in 1432." in content.splitlines()[0]
     assert content.splitlines()[-2:] == ["Sources:", "[1] a b.pdf, page 3"]
     nothing = ConversationalRetrievalChain(retriever=BM25Retriever.from_texts([]))
     assert "Sources:" not in call(conversation_tool(nothing), question="When?").content
