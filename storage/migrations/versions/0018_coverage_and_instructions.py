@@ -4,7 +4,7 @@ from alembic import op
 from sqlalchemy import Column, Text, text
 
 revision = "0018"
-down_revision = "0016"
+down_revision = "0017"
 
 
 def upgrade() -> None:
