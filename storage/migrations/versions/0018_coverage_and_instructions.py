@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import Column, Text, text
 
-revision = "0017"
-down_revision = "0016"
+revision = "0018"
+down_revision = "0017"
 
 
 def upgrade() -> None:
