@@ -29,7 +29,7 @@ PLATFORMS = {
 SOURCE_ONLY = {"kiwipiepy_model", "sudachidict-core"}
 """Data packages that are published as source archives only. They hold no code that must be compiled."""
 WITHOUT_WHEEL = {"deeplake": {"3.14"}}
-"""Packages of the tests alone, and Pythons that they have no wheel for; pyproject.toml leaves them out there."""
+"""Packages of the tests alone, and the Pythons for which they have no wheel: left out there."""
 _MISSING = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)==")
 
 
