@@ -18,7 +18,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from check_wheels import CONSTRAINTS, PLATFORMS, PYTHONS, SOURCE_ONLY, dry_run_command, pins, pins_for
+from check_wheels import (
+    CONSTRAINTS,
+    PLATFORMS,
+    PYTHONS,
+    SOURCE_ONLY,
+    WITHOUT_WHEEL,
+    dry_run_command,
+    pins,
+    pins_for,
+)
 
 OUTPUT = CONSTRAINTS.with_name("constraints-hashed.txt")
 HEADER = """\
@@ -58,7 +67,9 @@ def hashed_lines(pinned: Sequence[str], found: Iterable[Mapping[str, str]]) -> s
         known = sorted(every[f"{canonical(name)}=={version}"])
         if not known:
             raise ValueError(f"No file of {line} was found.")
-        lines.append(" \\\n".join([line, *(f"    --hash=sha256:{sha256}" for sha256 in known)]))
+        left_out = " ".join(sorted(WITHOUT_WHEEL.get(name.lower(), ())))
+        wanted = f'{line} ; python_version not in "{left_out}"' if left_out else line
+        lines.append(" \\\n".join([wanted, *(f"    --hash=sha256:{sha256}" for sha256 in known)]))
     return "\n".join(lines) + "\n"
 
 
