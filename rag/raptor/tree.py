@@ -244,7 +244,7 @@ def estimate(characters: int, *, by_model: bool) -> Cost:
     """Return the cost of a tree over this much text; without a model it has no tokens.
 
     >>> estimate(420_000, by_model=True)
-    Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0)
+    Cost(leaves=1000, summaries=200, tokens=164000, seconds=72.0)
     """
     leaves = round(characters / (_LETTERS * SIZE))
     summaries = round(leaves * SUMMARIES_A_LEAF)

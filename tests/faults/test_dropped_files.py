@@ -56,7 +56,7 @@ def embedded(embeddings: FakeEmbeddings, name: str) -> int:
 def test_an_ingest_goes_on_without_its_tab_and_progress_is_right_on_return(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings, back: str
 ):
-    tab = open_tab(page="documents")
+    tab = open_tab(page="library")
     embeddings.hold()
     tab.drop(book(back, 40))
     tab.until(lambda: "Searchable by words" in tab.text, look=True)
@@ -73,7 +73,7 @@ def test_an_ingest_goes_on_without_its_tab_and_progress_is_right_on_return(
 
 
 def test_the_same_file_at_once_from_two_tabs_is_there_once(open_tab: Open, server: Server):
-    one, other = open_tab(page="documents"), open_tab(page="documents")
+    one, other = open_tab(page="library"), open_tab(page="library")
     name, content = book("twice", 2)
     for tab in (one, other):
         tab.drop((name, content), ("again.md", content))
@@ -87,7 +87,7 @@ def test_the_same_file_at_once_from_two_tabs_is_there_once(open_tab: Open, serve
 def test_what_became_of_the_files_stands_after_they_are_read_until_it_is_closed(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings
 ):
-    tab = open_tab(page="documents")
+    tab = open_tab(page="library")
     embeddings.hold()
     tab.drop(book("stands", 2), book("remains", 2))
     lines = ["- **stands.md**: added", "- **remains.md**: added"]
@@ -117,7 +117,7 @@ def interrupted(server: Server, tab: Tab, send: Callable[[], None], content: byt
 def test_files_are_all_taken_and_told_of_where_something_else_is_done_meanwhile(
     open_tab: Open, server: Server
 ):
-    tab = open_tab(page="documents")
+    tab = open_tab(page="library")
     first, second = book("meanwhile", 1), book("between", 1)
     interrupted(server, tab, lambda: tab.drop(first, second), first[1])
     tab.until(lambda: all(f"- **{name}**: " in tab.text for name, _ in (first, second)), look=True)
@@ -140,7 +140,7 @@ def test_until_a_changed_file_is_read_the_old_one_answers(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings
 ):
     """It is replaced wholly: there is never an answer of both."""
-    tab, chat = open_tab(page="documents"), open_tab()
+    tab, chat = open_tab(page="library"), open_tab()
     tab.drop(("crane.md", b"# Crane\n\nThe crane lifts 65 tonnes.\n"))
     wait_for(lambda: states(server, "crane%") == ["ready"])
     embeddings.hold()
@@ -158,7 +158,7 @@ def test_until_a_changed_file_is_read_the_old_one_answers(
 def test_each_of_many_files_has_its_line_and_what_is_deleted_midway_is_gone(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings, many: int
 ):
-    tab = open_tab(page="documents")
+    tab = open_tab(page="library")
     embeddings.hold()
     files = [*notes(many), (f"none-{many}.txt", b"")]
     tab.drop(*files)

@@ -147,10 +147,10 @@ def test_an_answer_is_followed_to_its_end_and_stored_once(
 def test_a_chat_that_is_deleted_stays_deleted(open_tab: Open, server: Server, fake: FakeLLM, words: int):
     tab = open_tab()
     chat = begun(tab, fake, words)
-    tab.press(f"delete-{chat}", then=lambda: not tab.chat and "Ask your documents" in tab.text)
+    tab.press("delete-chat", then=lambda: not tab.chat and "Ask your documents" in tab.text)
     assert fake.hung_up.wait(PATIENCE)
     fake.released.set()
-    assert messages(server, chat) == messages(server, chat, "user") == []
+    wait_for(lambda: messages(server, chat) == messages(server, chat, "user") == [])
     assert tab.shown.way(f"open-{chat}") is None
 
 
@@ -231,20 +231,20 @@ def test_both_ask_in_turn_and_see_one_order(two: tuple[Tab, Tab], server: Server
 def test_one_deletes_what_the_other_looks_at(two: tuple[Tab, Tab], server: Server):
     one, other = two
     chat = one.chat
-    one.press(f"delete-{chat}", then=lambda: not one.chat)
+    one.press("delete-chat", then=lambda: not one.chat)
     other.until(lambda: not other.chat and "Ask your documents" in other.text, look=True)
     assert any("may have been deleted" in said for said in other.shown.told)
-    assert messages(server, chat) == []
+    wait_for(lambda: messages(server, chat) == [])
 
 
 def test_one_deletes_while_the_other_s_answer_is_written(two: tuple[Tab, Tab], server: Server, fake: FakeLLM):
     one, other = two
     chat = one.chat
     begun(other, fake, 10)
-    one.press(f"delete-{chat}", then=lambda: not one.chat)
+    one.press("delete-chat", then=lambda: not one.chat)
     assert fake.hung_up.wait(PATIENCE)
     other.until(lambda: not other.chat and "Ask your documents" in other.text, look=True)
-    assert messages(server, chat) == []
+    wait_for(lambda: messages(server, chat) == [])
 
 
 def test_one_adds_a_file_while_the_other_s_answer_is_written(

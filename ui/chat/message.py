@@ -249,7 +249,8 @@ def show_answer(
             _show_backing(backing(message))
         quoted = is_search_result(message)
         if quoted:
-            show_quotes(message, message.standalone_question or (question.content if question else ""))
+            asked = message.standalone_question or (question.content if question else "")
+            show_quotes(message, asked, standings)
         elif message.content:
             cited = links(message, checking=checking)
             st.markdown(safe_answer(message.content, cited, remarks(message)), anchors=False)
@@ -283,7 +284,7 @@ def is_search_result(message: Message) -> bool:
     return message.model is None and message.state == "complete" and bool(message.citations)
 
 
-def show_quotes(message: Message, question: str) -> None:
+def show_quotes(message: Message, question: str, standings: Mapping[str, Standing]) -> None:
     """Show the best quote of an answer without a model, and a card for each other one."""
     given = {passage.number: passage for passage in message.passages}
     for place, part in enumerate(quote_parts(message)):
@@ -291,14 +292,14 @@ def show_quotes(message: Message, question: str) -> None:
         key = f"quote-{message.id}-{place}"
         with st.container(key=key, border=passage is not None and not part.best, gap="xxsmall"):
             if passage is not None and not part.best:
-                _show_place(message, passage, key)
+                _show_place(message, passage, key, _remarks_on(passage, standings))
             st.markdown(_marked_quote(message, part, question), anchors=False)
             if passage is not None and part.best:
-                _show_place(message, passage, key)
+                _show_place(message, passage, key, _remarks_on(passage, standings))
 
 
-def _show_place(message: Message, passage: PassageRecord, key: str) -> None:
-    """Show the document and page of a quote, which open its source, and the heading it stands under."""
+def _show_place(message: Message, passage: PassageRecord, key: str, remarks: Sequence[str]) -> None:
+    """Show the document and page of a quote, which open its source, its heading, and remarks on it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
             f"{passage.number} · {label(place_name(passage), 60)}",
@@ -310,6 +311,7 @@ def _show_place(message: Message, passage: PassageRecord, key: str) -> None:
         )
         if heading := passage.heading.rpartition(" > ")[2]:
             st.caption(label(heading, 80), width="content")
+        _show_badges(remarks)
 
 
 def _marked_quote(message: Message, part: QuotePart, question: str) -> str:
@@ -435,16 +437,25 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
-    standing = standings.get(passage.document_id, "here")
-    notes = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
-    notes += [f"{standing} since"] if standing != "here" else []
-    if not notes:
+    remarks = _remarks_on(passage, standings)
+    if not remarks:
         _source_button(message, passage)
         return
     with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
         _source_button(message, passage)
-        for note in notes:
-            st.badge(note, color="gray")
+        _show_badges(remarks)
+
+
+def _remarks_on(passage: PassageRecord, standings: Mapping[str, Standing]) -> list[str]:
+    """Return where a passage comes from, if from an earlier question, and what became of its document."""
+    standing = standings.get(passage.document_id, "here")
+    carried = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
+    return carried + ([f"{standing} since"] if standing != "here" else [])
+
+
+def _show_badges(remarks: Sequence[str]) -> None:
+    for remark in remarks:
+        st.badge(remark, color="gray")
 
 
 def _source_button(message: Message, passage: PassageRecord) -> None:
