@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rag.citations.logic import (
+    adds_direction,
     drops_condition,
     exchanges,
     other_mode,
@@ -429,7 +430,10 @@ def find_contradiction(
         (
             "direction",
             lambda: (
-                opposed(claim.text, anchor.text) or turns(claim.text, anchor.text) or _reversed(claim, window)
+                opposed(claim.text, anchor.text)
+                or turns(claim.text, anchor.text)
+                or adds_direction(claim.text, anchor.text)
+                or _reversed(claim, window)
             ),
         ),
         ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
