@@ -17,7 +17,8 @@ Operation = Literal["sum", "difference", "ratio", "share", "growth", "years"]
 
 _SUM = re.compile(
     r"\btogether\b|\bcombined\b|\bin total\b|\b(?:a|the) total of\b|\btotal(?:l?ed|s|l?ing)\b"
-    r"|\bsum\b|\bin all\b|합계|합쳐|합하|합친|합산|모두 합|총|合計|合わせ|あわせ|总共|合计|一共",
+    r"|\bsum\b|\bin all\b|(?<![가-힣])합계|합쳐|합하|합친|합산|모두 합|\b총[계합액]?(?=[\s\d은을이])"
+    r"|合計|合わせ|あわせ|总共|合计|一共",
     re.IGNORECASE,
 )
 _SPAN = re.compile(

@@ -93,9 +93,6 @@ OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
-FACT = 0.05
-"""By which the threshold falls in scripts without spaces for each number, time or Latin name."""
-MOST_FACTS = 2  # that count so
 FLOOR = 0.5  # least share of a sentence's words in the words that a reader quotes for it
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
@@ -432,7 +429,7 @@ _PARTS = ("differs", "unsupported", "related", "verified")
 
 
 def _threshold(claim: Sentence) -> float:
-    return VERIFIED_UNSPACED - FACT * min(claim.facts, MOST_FACTS) if claim.unspaced else VERIFIED
+    return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
 def _rank(evidence: Evidence) -> tuple[int, float]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from rag.citations.logic import (
+    adds_direction,
     drops_condition,
     exchanges,
     other_mode,
@@ -25,6 +26,7 @@ from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, undated
 from rag.text.facts import (
     NUMBER,
+    OPENERS,
     clauses,
     holds_name,
     in_order,
@@ -130,15 +132,14 @@ class Sentence:
         return self.words - frozenset(tokens(" ".join(self.names)))
 
     @cached_property
-    def nominals(self) -> list[str]:
-        """Numbers and nouns, in order, of a sentence in Korean or Japanese."""
-        return nominals(self.said)
+    def outline(self) -> list[str]:
+        """Numbers and content words, in order; each sentence is compared with many."""
+        return outline(self.said)
 
     @cached_property
-    def facts(self) -> int:
-        """Count of what it states that is compared by value: numbers, times and Latin names."""
-        named = {name for name in self.names if name[0] < "\u0250"}
-        return len(self.quantities) + len(self.periods) + len(named)
+    def states_facts(self) -> bool:
+        """True where it states what is compared by value: a number, a time or a Latin name."""
+        return bool(self.quantities or self.periods or any(name[0] < "\u0250" for name in self.names))
 
     @cached_property
     def undated(self) -> "Sentence":
@@ -196,59 +197,37 @@ def joined(parts: Sequence[Sentence]) -> frozenset[str]:
 
 
 _OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
-_PREDICATE = re.compile(
-    r"(?:[다요까죠해돼게]|기|하[고는며여]|되[고는며어]|한|된|던|는|며|면서|지만|하여|하기|로서|[았었겠]고|어서|아서|으며)\Z"
-)
-_NOUN_BEFORE = re.compile(
-    r"(?:[はがをにのとでへもやかだ、。・」』)(（）\s]|から|まで|より|など|である|[ァ-ヺーA-Za-z0-9「『〈《]|\Z)"
-)
+_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
 
 
-def nominals(text: str) -> list[str]:
-    """Return the numbers and nouns of a Korean or Japanese sentence, in order.
+def outline(text: str) -> list[str]:
+    """Return the numbers and uninflected content words of a sentence, in order.
 
-    >>> nominals("다리는 1932년에 개통됐다."), nominals("橋は1932年に移された。")
-    (['다리', '1932'], ['橋', '1932', '年'])
+    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
+    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
     """
     text = unicodedata.normalize("NFKC", text)
     said: list[str] = []
     done = 0
     for match in NUMBER.finditer(text):
-        said += [*_nouns(text[done : match.start()]), value_of(match)]
+        said += [*_content(text[done : match.start()]), value_of(match)]
         done = match.end()
-    return [*said, *_nouns(text[done:])]
+    return [*said, *_content(text[done:])]
 
 
-def _nouns(text: str) -> Iterator[str]:
-    for match in _OUTLINED.finditer(text):
-        word = match[0]
-        if "가" <= word[0] <= "힣":
-            bare = without_particle(word)
-            if len(bare) > 1 and not _PREDICATE.search(bare):
-                yield bare
-        elif not ("\u3400" <= word[0] <= "\u9fff") or _NOUN_BEFORE.match(text, match.end()):
-            yield word if word[0] >= "\u0250" else word.casefold()
+def _content(text: str) -> list[str]:
+    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
 
 
-def has_other_noun(claim: Sentence, anchor: Sentence) -> bool:
-    """Return True where a noun or number stands in the place of another, in otherwise the same order.
-
-    >>> told = Sentence("다리는 한지민이 설계했다.", 0, 0)
-    >>> asked = ("다리는 박서준이 설계했다.", "한지민이 다리를 설계했다.")
-    >>> [has_other_noun(Sentence(said, 0, 0), told) for said in asked]
-    [True, False]
-    """
-    ours, theirs = claim.nominals, anchor.nominals
-    return any(
-        operation == "replace"
-        and any(not _within(word, theirs) for word in mine)
-        and any(not _within(word, ours) for word in other)
-        for operation, mine, other in steps(ours, theirs)
-    )
-
-
-def _within(word: str, given: Collection[str]) -> bool:
-    return any(word in other or (len(other) > 1 and other in word) for other in given)
+def _outlined(word: str) -> list[str]:
+    if "가" <= word[0] <= "힣":
+        bare = without_particle(word)
+        if _KOREAN_PREDICATE.search(bare):
+            bare = bare[:2]
+        return [bare] if len(bare) > 1 else []
+    if word[0] >= "\u0250":
+        return [word]
+    return [] if word.casefold() in OPENERS else tokens(word)[:1]
 
 
 # Word order. Shares are of the claim's words, 0 to 1.
@@ -303,6 +282,25 @@ _HIRAGANA = re.compile("[\u3041-\u309f]+")
 def _tells(word: str) -> bool:
     """Return True for a content word: not "the", not "became", no ending of a Japanese word."""
     return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
+
+
+def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
+    """Return True where two sentences in the same order have different words in one place.
+
+    Words that only moved are no exchange, nor are words that only one of them has.
+
+    >>> is_exchanged("elder order of deacon".split(), "elder order of elder".split())
+    True
+    >>> is_exchanged("film open 2004".split(), "2004 film open".split())
+    False
+    """
+    more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
+    taken = list(steps(claim, anchor))
+    alike = sum(len(ours) for operation, ours, _ in taken if operation == "equal")
+    return alike >= ALIKE * len(claim) and any(
+        operation == "replace" and any(map(more.get, ours)) and any(map(less.get, theirs))
+        for operation, ours, theirs in taken
+    )
 
 
 def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[Sentence]) -> bool:
@@ -424,7 +422,7 @@ def find_contradiction(
     >>> find_contradiction(claim, anchor, [anchor], [anchor])
     'number'
     """
-    by_value = claim.unspaced and claim.facts > 0  # then letters that also differ tell little
+    by_value = claim.states_facts and _LETTERS.search(claim.text)  # then the order of letters tells little
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
         ("name", lambda: _other_name(claim, anchor, passage)),
@@ -432,7 +430,10 @@ def find_contradiction(
         (
             "direction",
             lambda: (
-                opposed(claim.text, anchor.text) or turns(claim.text, anchor.text) or _reversed(claim, window)
+                opposed(claim.text, anchor.text)
+                or turns(claim.text, anchor.text)
+                or adds_direction(claim.text, anchor.text)
+                or _reversed(claim, window)
             ),
         ),
         ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
@@ -440,13 +441,10 @@ def find_contradiction(
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
-        ("word", lambda: not by_value and is_altered_copy(claim, anchor)),
-        (
-            "order",
-            lambda: not (by_value and _LETTERS.search(claim.text)) and is_reordered(claim, window, passage),
-        ),
+        ("word", lambda: is_altered_copy(claim, anchor)),
+        ("order", lambda: not by_value and is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
-        ("noun", lambda: claim.unspaced and has_other_noun(claim, anchor)),
+        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
     )
     return next((kind for kind, contradicts in rules if (not kinds or kind in kinds) and contradicts()), "")
 

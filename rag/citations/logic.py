@@ -239,6 +239,32 @@ def _direction(text: str) -> int:
     return 1 if up else -1 if down else 0
 
 
+_RAISING = re.compile(
+    r"\b(?:activat|induc|promot|enhanc|stimulat|encourag|increas|rise|rising|risen|rose\b|grew|grow|gain|climb|surg(?:e|ing)|jump|doubl|tripl|boost|elevat|expand|improv|strengthen|stronger|better\b)"
+    r"|\b(?:more|higher|greater|larger)\b(?! than [\d$€£¥])|(?<!\bma[dk]e )(?<!\bmaking )\bup (?:by|from|\d)"
+    r"|증가|늘[어었고]|상승|높|増[加えや]|上昇|高[いくまめ]|伸び|增加|增长|上升|提高",
+    re.IGNORECASE,
+)
+_LOWERING = re.compile(
+    r"\b(?:inhibit|suppress|block|attenuat|impair|imped|prevent|protect|decreas|declin|diminish|fall|fell\b|drop|shr[aiu]nk|halv|slump|plung|reduc|weaken|weaker|slow|worse|mild)"
+    r"|\b(?:less|fewer|lower|smaller)\b(?! than [\d$€£¥])|\bdown (?:by|from|\d)"
+    r"|감소|줄[어었고]|하락|낮|減[少っら]|下落|低[いくまめ下]|减少|下降|降低",
+    re.IGNORECASE,
+)
+
+
+def adds_direction(claim: str, evidence: str) -> bool:
+    """Return True where a statement raises or lowers something, and its source does not.
+
+    >>> source = "The trial tested how the drug acts on the risk of fractures."
+    >>> adds_direction("The drug increases the risk of fractures.", source)
+    True
+    >>> adds_direction("Sales rose.", "Sales were up 9%."), adds_direction("more than 9 rooms", "over 9 rooms")
+    (False, False)
+    """
+    return any(way.search(claim) and not way.search(evidence) for way in (_RAISING, _LOWERING))
+
+
 _AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")
 _PASSIVE = re.compile(
     r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE

@@ -12,43 +12,34 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from itertools import pairwise
-from typing import Literal
 
 from rag.citations.arithmetic import multiple
+from rag.citations.asked import (
+    SHARE,
+    SUPERLATIVE,
+    WORD,
+    AskedNumber,
+    TableStatement,
+    asked_numbers,
+    blanked,
+    fold,
+    latest_of,
+    place_of,
+    rest_of,
+    way_of,
+)
 from rag.citations.logic import is_hedged
 from rag.citations.periods import StatedTime, agree, periods
-from rag.citations.quantities import MONEY, Quantity, quantities, same_unit, stated_scale, undated
+from rag.citations.quantities import MONEY, Quantity, quantities, same_unit, stated_scale
 from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
-from rag.text.facts import names, negations
+from rag.text.facts import negations
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
 LEAST_LABEL = 0.5  # share of a row's label that a statement must name
 COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not named": 0.6, "section not named": 0.3,
          "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
-_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
-_DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
-UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
-_WAYS = re.compile(rf"(?:{_UP}|{_DOWN})[a-z]*", re.IGNORECASE)
-_SUM = re.compile(
-    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|\badd(?:s|ed)? up\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
-    re.I,
-)
-_SHARE = re.compile(
-    r"\bof (?:the |its |all )?(?:total|overall|net|all)|(?<!per )\bshare\b|account\w* for|%\s+of\b|contribut\w*|made up|making up|비중|차지|割合|占め|比率",
-    re.I,
-)
-_BY = re.compile(
-    r"(?:\bby|\b(?:increased|rose|grew|gained|climbed|decreased|declined|fell|dropped|up|down)|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$",
-    re.IGNORECASE,
-)
-_THAN = re.compile(
-    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**(?!\s*원?(?:으로|로|까지))\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
-    re.I,
-)
-_WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
 _FISCAL_END = re.compile(
     r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
     re.I,
@@ -72,42 +63,7 @@ _SAME_METRIC = (
     {"매출", "순매출", "매출액", "순매출액"},
     {"売上高", "売上", "純売上高", "収益"},
 )
-_YEAR_ON_YEAR = re.compile(
-    r"year[- ](?:over|on)[- ]year|\b(?:a|one) year (?:earlier|before|ago)|\b(?:prior|previous|last) year"
-    r"|전년\s?(?:동기\s?)?(?:대비|보다)|前年(?:同期)?(?:比|より)",
-    re.IGNORECASE,
-)
 _TOTAL = re.compile(r"\s*(?:total|합계|총계|소계|총|전체|合計|総計|計|总计)", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:total|all|overall)\b|전체|전부|全体|総|总", re.IGNORECASE)
-_TINY = frozenset(
-    [
-        "total",
-        "net",
-        "the",
-        "of",
-        "and",
-        "a",
-        "an",
-        "for",
-        "in",
-        "by",
-        "to",
-        "it",
-        "its",
-        "this",
-        "which",
-        "their",
-        "at",
-        "on",
-        "was",
-        "were",
-        "is",
-        "are",
-        "per",
-        "within",
-        "due",
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -130,16 +86,10 @@ class Reading:
 
 
 _LOSS = re.compile(r"\bloss(?:es)?\b|손실|적자|損失|赤字", re.IGNORECASE)
-_SUPERLATIVE = re.compile(
-    r"\b(?:most|least|(?:larg|great|high|low|small|long|short|big|few|wett|dri|warm|cold|hott|old|fast|slow)(?:i)?est)\b|가장|제일|최대|최소|最も|最大|最小|一番",
-    re.IGNORECASE,
-)
 _LEAST = re.compile(
     r"\b(?:least|lowest|smallest|shortest|fewest|driest|coldest|slowest)\b|작|적|낮|짧|최소|小さ|少な|低|短|最小",
     re.I,
 )
-_CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}|\s?시\s?\d{1,2}분|時\d{1,2}分)(?!\d)")
-Kind = Literal["value", "change", "difference", "share", "sum"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,63 +138,6 @@ class _Placed:
         }
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Number of a statement: its kind and time, and the clause that it stands in."""
-
-    quantity: Quantity
-    near: str
-    kind: Kind = "value"
-    period: StatedTime | None = None
-    row: tuple[str, ...] | None = None  # where the order of the words decides
-    before: Quantity | None = None  # what it was before: "up from 7"
-    before_period: StatedTime | None = None
-    lead: str = ""  # the words before the number
-
-
-class _Statement:
-    """Statement in words with what it names."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.folded = text.casefold()
-        self.words = {_fold(match[0]) for match in _WORD.finditer(self.folded)}
-        self.words |= {"total"} if _SUM.search(text) else set()
-        self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
-        self.times = periods(text)
-        self.of_rows: list[StatedTime] = []  # times that rows state, and no column
-        self.numbers = _in_one_scale(text, undated(text, self.times))
-        clocks = list(_CLOCK.finditer(text))
-        self.clocks = [clock[0] for clock in clocks]  # hours of the day, which are text of a row
-        self.numbers = [
-            q for q in self.numbers if not any(q.start < m.end() and m.start() < q.end for m in clocks)
-        ]
-        self.names = frozenset(content_words(" ".join(name for name in names(text) if name.isascii())))
-
-    def named(self, label: Sequence[str]) -> frozenset[str]:
-        """Return the words of a label that stand in the statement, also as initials: EPS."""
-        found = {word for word in label if _stands(word, self.folded, self.words)}
-        for initials in self.initials:
-            starts = "".join(word[0] for word in label)
-            if len(initials) > 1 and (at := starts.find(initials)) >= 0:
-                found.update(label[at : at + len(initials)])
-        return frozenset(found)
-
-    @cached_property
-    def rest(self) -> frozenset[str]:
-        """Content words besides numbers, periods and words of direction and calculation."""
-        return _rest(self.text)
-
-    def left_by(self, used: Iterable[_Placed]) -> set[str]:
-        """Return the content words that none of some cells says, not even in full for initials."""
-        left = set(self.rest)
-        for placed in used:
-            left = placed.lacks(left)
-            spelled = [one for one in self.initials if one in "".join(word[0] for word in placed.row)]
-            left.difference_update(content_words(" ".join(spelled)))
-        return left
-
-
 class TableLookup:
     """Tables of numbered passages, in which statements are looked up.
 
@@ -278,7 +171,7 @@ class TableLookup:
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
         """Return the reading of a statement in words; None where it is not about a table."""
         here = [p for p in self._cells if among is None or p.number in among]
-        said = _Statement(claim)
+        said = TableStatement(claim)
         if not here or negations(claim) or is_hedged(claim):
             return None
         said.numbers = [q for q in said.numbers if not _is_in_label(claim, q, self._labels)]
@@ -286,17 +179,17 @@ class TableLookup:
         said.times = [time for time in said.times if time not in said.of_rows]
         if not said.numbers:
             return self._compared(said, here)
-        asked = _asked(said, self._full_rows(said, here))
+        asked = asked_numbers(said, self._full_rows(said, here))
         return self._all(said, [self._answer(said, one, here, asked) for one in asked]) if asked else None
 
-    def _all(self, said: _Statement, found: Sequence["_Found | None"]) -> Reading | None:
+    def _all(self, said: TableStatement, found: Sequence["_Found | None"]) -> Reading | None:
         """Return the readings of the parts as one: what differs first; None where words are left over."""
         known = [one for one in found if one is not None]
         differs = next((one.reading for one in known if not one.reading.holds), None)
         if differs is not None or not found or len(known) < len(found):
             return differs
         used = [placed for one in known for placed in one.used]
-        left = said.left_by(used)
+        left = _left_by(said, used)
         if any(not any(_states(self._line(placed), time) for placed in used) for time in said.of_rows):
             return None
         if any(not any(clock in self._line(placed) for placed in used) for clock in said.clocks):
@@ -307,14 +200,14 @@ class TableLookup:
         told = "; ".join(dict.fromkeys(one.reading.calculation for one in known if one.reading.calculation))
         return Reading(True, spans, calculation=told)
 
-    def _full_rows(self, said: _Statement, here: Sequence[_Placed]) -> list[tuple[str, ...]]:
+    def _full_rows(self, said: TableStatement, here: Sequence[_Placed]) -> list[tuple[str, ...]]:
         """Return the row labels that a statement names in full, in its order, without those inside longer ones."""
         full = [row for row in {p.row for p in here if p.row} if len(said.named(row)) == len(row)]
         kept = [a for a in full if not any(set(a) < set(b) for b in full)]
-        return sorted(kept, key=lambda row: _place(row, kept, said))
+        return sorted(kept, key=lambda row: place_of(row, kept, said))
 
     def _answer(
-        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
     ) -> "_Found | None":
         if asked.kind == "sum":
             return self._summed(said, asked, here)
@@ -333,12 +226,12 @@ class TableLookup:
 
     # Cells by their labels
     def _best(
-        self, said: _Statement, asked: _Asked, found: Sequence[_Placed], every: Sequence[_Asked]
+        self, said: TableStatement, asked: AskedNumber, found: Sequence[_Placed], every: Sequence[AskedNumber]
     ) -> list[_Placed]:
         """Return the cells in a time whose labels a statement names best."""
         dated = self._at(asked.period, [p for p in found if asked.row in (None, p.row)])
-        near = _Statement(asked.near)
-        others = _Statement(" ".join(one.near for one in every if one.near != asked.near))
+        near = TableStatement(asked.near)
+        others = TableStatement(" ".join(one.near for one in every if one.near != asked.near))
         least: dict[tuple[str, ...], float] = {p.row: self._share_named(said, p.row) for p in dated}
         able = [
             p
@@ -351,22 +244,22 @@ class TableLookup:
         if not able:
             return []
         by_row, by_column = (
-            (near, others) if any(near.named(label) for label in labels) else (said, _Statement(""))
+            (near, others) if any(near.named(label) for label in labels) else (said, TableStatement(""))
             for labels in ({p.row for p in able}, {p.beside for p in able})
         )  # "of which 8 is due" is about the row named before
         words = near.rest, said.rest
         costs = [self._cost(p, said, (by_row, by_column), words) for p in able]
         return [p for p, cost in zip(able, costs, strict=True) if cost <= min(costs) + CLEAR]
 
-    def _share_named(self, said: _Statement, row: tuple[str, ...]) -> float:
+    def _share_named(self, said: TableStatement, row: tuple[str, ...]) -> float:
         total = sum(1 / self._rows[word] for word in row)
         return sum(1 / self._rows[word] for word in said.named(row)) / total if total else 0.0
 
     def _cost(
         self,
         placed: _Placed,
-        said: _Statement,
-        beside: Sequence[tuple[_Statement, _Statement]],
+        said: TableStatement,
+        beside: Sequence[tuple[TableStatement, TableStatement]],
         words: tuple[Collection[str], Collection[str]],
     ) -> float:
         """Return how badly a cell's labels fit: its labels that are not named, and words that it does not say."""
@@ -404,7 +297,7 @@ class TableLookup:
         fitting = (one for one in told if agree(period, one, self._quarter_of))
         return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
 
-    def _is_of_row(self, said: _Statement, time: StatedTime, here: Sequence[_Placed]) -> bool:
+    def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[_Placed]) -> bool:
         """Return True for a time that only the text of a named row states: "opened on 2 May 1994"."""
         if not (time.year and time.month) or any(p.cell.periods and self._agrees(time, p) for p in here):
             return False
@@ -420,10 +313,10 @@ class TableLookup:
 
     def _one(
         self,
-        said: _Statement,
-        asked: _Asked,
+        said: TableStatement,
+        asked: AskedNumber,
         here: Sequence[_Placed],
-        every: Sequence[_Asked],
+        every: Sequence[AskedNumber],
         sure: bool = False,
     ) -> "_Found | None":
         """Return the reading of a number as the number of a cell; `sure` where it must be the only one."""
@@ -447,22 +340,24 @@ class TableLookup:
                 if differs
                 else None
             )
-        if _SUPERLATIVE.search(asked.near) and not self._is_extreme(asked.near, held[0], here):
+        if SUPERLATIVE.search(asked.near) and not self._is_extreme(asked.near, held[0], here):
             return None
         return self._with_before(said, asked, held, here)
 
-    def _is_sure(self, said: _Statement, asked: _Asked, placed: _Placed) -> bool:
+    def _is_sure(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
         """Return True where a statement names a cell with no word left over, so that another number differs."""
         named = len(said.named(placed.row)) == len(placed.row) > 0
         return (
-            named and len(placed.lacks(_rest(asked.near))) <= SPARE and len(placed.lacks(said.rest)) <= SPARE
+            named
+            and len(placed.lacks(rest_of(asked.near))) <= SPARE
+            and len(placed.lacks(said.rest)) <= SPARE
         )
 
     def _with_before(
-        self, said: _Statement, asked: _Asked, held: Sequence[_Placed], here: Sequence[_Placed]
+        self, said: TableStatement, asked: AskedNumber, held: Sequence[_Placed], here: Sequence[_Placed]
     ) -> "_Found | None":
         """Return the reading of a number with the one before it, where it is told or a direction is."""
-        way = _way(_without(said.text if asked.before else asked.near, held[0]), None)
+        way = way_of(_without(said.text if asked.before else asked.near, held[0]), None)
         times = multiple(asked.near)
         if asked.before is None and not way and times is None:
             return _Found(Reading(True, (_row(held[0]),)), [held[0]])
@@ -514,31 +409,31 @@ class TableLookup:
         return cell.quantity.value == (min(column) if _LEAST.search(near) else max(column))
 
     # A comparison without a number
-    def _compared(self, said: _Statement, here: Sequence[_Placed]) -> Reading | None:
+    def _compared(self, said: TableStatement, here: Sequence[_Placed]) -> Reading | None:
         """Return the reading of rows that are said to rise or fall, each with a direction in its clause."""
         found: list[_Found | None] = []
         dated = [one for one in said.times if one.year or one.months or one.quarter]
         for clause in _BETWEEN.split(said.text):
-            part = _Statement(clause)
+            part = TableStatement(clause)
             rows = self._full_rows(part, here)
             if len(rows) != 1:
                 return None
             own = [one for one in periods(clause) if one.year or one.months or one.quarter] or dated
             nothing = Quantity(Decimal(0), "", Decimal(1), "", 0, 0)
-            asked = _Asked(nothing, clause, period=_latest(own), row=rows[0])
+            asked = AskedNumber(nothing, clause, period=latest_of(own), row=rows[0])
             best = _latest_of(self._best(part, asked, [p for p in here if p.is_value], [asked]))
-            if not own or not best or not _way(_without(clause, best[0]), None):
+            if not own or not best or not way_of(_without(clause, best[0]), None):
                 return None
             found.append(self._with_before(part, asked, best, here))
         return self._all(said, found)
 
     # Calculations
     def _changed(
-        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
     ) -> "_Found | None":
         """Return the reading of a number as a change: the one of a column of changes, else calculated."""
         percent = asked.kind == "change"
-        way = _way(_without_rows(said, here), asked.quantity) or (-1 if asked.quantity.value < 0 else 1)
+        way = way_of(_without_rows(said, here), asked.quantity) or (-1 if asked.quantity.value < 0 else 1)
         written = [p for p in here if p.cell.is_change and p.cell.quantity.unit == asked.quantity.unit]
         for placed in self._best(said, asked, written, every):
             value = placed.cell.quantity
@@ -555,7 +450,7 @@ class TableLookup:
         sure = len(pairs) == 1 and self._is_sure(said, asked, pairs[0][0])
         return held[0] if held else read[0] if sure else None
 
-    def _summed(self, said: _Statement, asked: _Asked, here: Sequence[_Placed]) -> "_Found | None":
+    def _summed(self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed]) -> "_Found | None":
         """Return the reading of a number as the sum of the rows that a statement names, in one column."""
         rows = [row for row in self._full_rows(said, here) if not _TOTAL.match(" ".join(row))]
         columns: dict[tuple[object, ...], list[_Placed]] = {}
@@ -568,7 +463,7 @@ class TableLookup:
         return held[0] if held else read[0] if len(read) == 1 and asked.period else None
 
     def _shared(
-        self, said: _Statement, asked: _Asked, here: Sequence[_Placed], every: Sequence[_Asked]
+        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
     ) -> "_Found | None":
         """Return the reading of a number as the share of a row in another, or in the total of its column."""
         values = [p for p in here if p.is_value and p.cell.quantity.unit != "%"]
@@ -586,16 +481,16 @@ class TableLookup:
                 told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
                 got = replace(asked.quantity, value=value, bound="")
                 found = _result(asked.quantity, got, [part, whole], told)
-                sure = found.reading.holds or len(said.left_by(found.used)) <= SPARE
+                sure = found.reading.holds or len(_left_by(said, found.used)) <= SPARE
                 return found if sure else None
         return None
 
     def _whole(
-        self, said: _Statement, rows: Sequence[tuple[str, ...]], part: _Placed, column: Sequence[_Placed]
+        self, said: TableStatement, rows: Sequence[tuple[str, ...]], part: _Placed, column: Sequence[_Placed]
     ) -> _Placed | None:
         """Return the cell that a share is of: the other row, the row of another section, or the nearest total."""
         other = [p for p in column if len(rows) == 2 and p.row == rows[1]]
-        totals = [p for p in column if _TOTAL.match(p.cell.row)] if _SHARE.search(said.text) else []
+        totals = [p for p in column if _TOTAL.match(p.cell.row)] if SHARE.search(said.text) else []
         apart = [
             p
             for p in column
@@ -620,7 +515,7 @@ class TableLookup:
         shared = periods(f"{above} {row[0]}") if row else []
         dated = [one for text in head[1:] for one in periods(text)[-1:]]
         found: list[_Found | None] = []
-        said = _Statement(" ".join([row[0], *head[1:]])) if row else _Statement("")
+        said = TableStatement(" ".join([row[0], *head[1:]])) if row else TableStatement("")
         for header, cell in zip(head[1:], row[1:], strict=False):
             read = quantities(cell)
             if not read:
@@ -630,10 +525,10 @@ class TableLookup:
             change = told is None and read[0].unit == "%" and bool(dated)
             quantity = _in_unit_of(read[0], cell, f"{row[0]} {' '.join(head)}")
             near = f"{row[0]} {header}"
-            asked = _Asked(
-                quantity, near, "change" if change else "value", _latest(dated) if change else told
+            asked = AskedNumber(
+                quantity, near, "change" if change else "value", latest_of(dated) if change else told
             )
-            part = _Statement(near)
+            part = TableStatement(near)
             if len(read) != 1 or is_hedged(near):
                 return None
             found.append(
@@ -662,198 +557,18 @@ def _weights(placed: Sequence[_Placed]) -> dict[tuple[int, int], Counter[str] | 
     }
 
 
-# Numbers of a statement
 _BETWEEN = re.compile(
     r",?\s*\b(?:while|whereas|but)\b\s*|;\s*|(?<=[가-힣](?:고|며))\s|(?<=지만)[,\s]|(?<=[し])、"
 )
 
 
-def _asked(said: _Statement, rows: Sequence[tuple[str, ...]]) -> list[_Asked]:
-    """Return the numbers of a statement, each with kind, time and clause; none where times are not told apart."""
-    numbers = said.numbers
-    bounds = _clauses(said)
-    text = _blanked(said.text, {word for row in rows for word in row})
-    kinds = [_kind(text, q, rows, alone=len(numbers) == 1) for q in numbers]
-    ends = _base(said, kinds)
-    plain = [q for n, q in enumerate(numbers) if n != ends]
-    when = _when(said, plain, paired=ends is not None)
-    if when is None:
-        return []
-    in_order = _rows_in_order(said, plain, rows)
-    found = []
-    for n, (q, period) in enumerate(zip(plain, when, strict=True)):
-        near = next(said.text[a:b] for a, b in bounds if a <= q.start < b)
-        row = in_order[n] if in_order else None
-        before = numbers[ends] if ends is not None and q is plain[0] else None
-        base = (
-            _earliest(said.times)
-            if before is not None or kinds[numbers.index(q)] in ("change", "difference")
-            else None
-        )
-        found.append(
-            _Asked(
-                q,
-                near,
-                kinds[numbers.index(q)],
-                period,
-                row,
-                before,
-                base,
-                said.text[max(0, q.start - 24) : q.start],
-            )
-        )
-    return found
-
-
-def _clauses(said: _Statement) -> list[tuple[int, int]]:
-    """Return the spans of clauses, each with at most one number where words tell them apart."""
-    ends = [0]
-    for match in _CLAUSE.finditer(said.text):
-        if any(p.start < match.end() and match.start() < p.end for p in said.times):
-            continue
-        inside = [q for q in said.numbers if ends[-1] <= q.start < match.start()]
-        if inside and any(q.start >= match.end() for q in said.numbers):
-            ends.append(match.end())
-    return list(zip(ends, [*ends[1:], len(said.text) + 1], strict=True))
-
-
-def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alone: bool) -> Kind:
-    if _SUM.search(text) and len(rows) > 1 and alone:
-        return "sum"
-    if quantity.unit == "%" and _SHARE.search(text):
-        return "share"
-    if not _is_change(text, quantity) or _TO.search(text, 0, quantity.start):
-        return "value"
-    return "change" if quantity.unit == "%" else "difference"
-
-
-def _base(said: _Statement, kinds: Sequence[Kind]) -> int | None:
-    """Return the index of the number that another one is compared with: 7 of "5, up from 7"."""
-    values = [n for n, kind in enumerate(kinds) if kind == "value"]
-    if len(values) != 2 or said.numbers[values[0]].unit != said.numbers[values[1]].unit:
-        return None
-    first, second = (said.numbers[n] for n in values)
-    between, before = said.text[first.end : second.start], said.text[max(0, first.start - 48) : first.start]
-    if _FROM.search(before) or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
-        return values[0]
-    rows = _COMPARED.search(between) and not _FOR.search(said.text[second.end :])
-    return values[1] if rows else None
-
-
-_FROM = re.compile(r"\bfrom\b[^.;\d]{0,40}\Z", re.IGNORECASE)
-_TO = re.compile(
-    r"\b(?:to|from|at)\s+(?:an?\s)?(?:about|around|roughly|approximately|nearly)?\s*\Z", re.IGNORECASE
-)
-_BACK = re.compile(r"earlier|before|ago|prior|previous|last|same|전년|동기|前年", re.IGNORECASE)
-_FOR = re.compile(
-    r"\A\s*\S*\s*(?:for|in the|at)\s+(?!(?:the\s+)?(?:same|prior|previous|third|second|first|fourth|year|quarter)\b|\d|Q\d|fiscal|a year)",
-    re.IGNORECASE,
-)
-
-
-def _when(said: _Statement, numbers: Sequence[Quantity], *, paired: bool) -> list[StatedTime | None] | None:
-    """Return the time of each number: the only one, one each in order, or the one in its clause."""
-    told = [p for p in said.times if p.year or p.month or p.quarter or p.months]
-    back = [
-        p
-        for p in told
-        if _BACK.search(said.text[p.start : p.end]) and not re.search(r"\d", said.text[p.start : p.end])
-    ]
-    dated = [p for p in told if p not in back]
-    if len({(p.year, p.month, p.day, p.months, p.quarter) for p in dated}) <= 1:
-        return [dated[0] if dated else None] * len(numbers)
-    if (paired or back) and len(numbers) >= 1:
-        return [_latest(dated)] * len(numbers)
-    if len(dated) == len(numbers):
-        return list(dated)
-    if len(numbers) == 1 or _way(said.text, None):
-        return [_latest(dated)] * len(numbers)
-    return None
-
-
-def _rows_in_order(
-    said: _Statement, numbers: Sequence[Quantity], rows: Sequence[tuple[str, ...]]
-) -> Sequence[tuple[str, ...]]:
-    """Return the rows where they are all named before or after a list of as many numbers."""
-    if len(rows) != len(numbers) or len(rows) < 2:
-        return ()
-    places = [_place(row, rows, said) for row in rows]
-    apart = max(places) < numbers[0].start or min(places) > numbers[-1].end
-    return rows if apart else ()
-
-
-def _in_one_scale(text: str, numbers: Sequence[Quantity]) -> list[Quantity]:
-    """Return the numbers with the scale of the next one: 61.2 of "from 61.2 to 48.9 million"."""
-    found = list(numbers)
-    for n, (one, other) in enumerate(pairwise(numbers)):
-        joint = re.fullmatch(r"\s*(?:to|and|or|–|-|에서|から)\s*[$€£¥₩]?", text[one.end : other.start])
-        digits = re.search(r"\d[\d,.]*", text[other.start : other.end])
-        factor = (
-            other.value / Decimal(digits[0].replace(",", "").rstrip("."))
-            if digits and other.value
-            else Decimal(1)
-        )
-        if joint and factor > 1 and one.value < 10_000 and one.step <= 1 and one.unit in ("", other.unit):
-            found[n] = replace(one, value=one.value * factor, step=one.step * factor, unit=other.unit)
-    return found
-
-
-_COMPARED = re.compile(
-    r"\bfrom\b|\bcompared\b|\bagainst\b|\bversus\b|\bvs\b|\bthan\b|에서|보다|から|比べ|대비", re.IGNORECASE
-)
-
-
-def _earliest(times: Sequence[StatedTime]) -> StatedTime | None:
-    """Return the other of two years that a change lies between."""
-    years = {p.year for p in times if p.year}
-    return min((p for p in times if p.year), key=lambda p: p.year) if len(years) == 2 else None
-
-
-def _latest(times: Sequence[StatedTime]) -> StatedTime | None:
-    dated = [p for p in times if p.year or p.quarter or p.months or p.month]
-    return max(dated, key=lambda p: (p.year, -p.start)) if dated else None
-
-
-def _way(claim: str, quantity: Quantity | None) -> int:
-    """Return 1 or -1 for a rise or fall beside a number, or anywhere; 0 without one."""
-    near = claim
-    if quantity is not None:
-        before = claim[max(0, quantity.start - 40) : quantity.start]
-        near = before + "\0" + claim[quantity.end : quantity.end + 24]
-    up, down = UP.search(near), DOWN.search(near)
-    return (1 if up else -1) if bool(up) != bool(down) else 0
-
-
-def _is_change(claim: str, quantity: Quantity) -> bool:
-    """Return True for a number that says by how much something differs: "by $1 million", "2% lower"."""
-    if quantity.unit == "%" and _way(claim, quantity) and not _SHARE.search(claim):
-        return True
-    return bool(
-        _THAN.match(claim, quantity.end) or (_BY.search(claim, 0, quantity.start) and _way(claim, quantity))
-    )
-
-
-_CLAUSE = re.compile(
-    r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
-    re.I,
-)
-
-
 def _without(text: str, placed: _Placed) -> str:
     """Return a text without the words of a cell's labels, which may be words of a direction: "More Computing"."""
-    return _blanked(text, {*placed.row, *placed.beside})
+    return blanked(text, {*placed.row, *placed.beside})
 
 
-def _without_rows(said: _Statement, here: Sequence[_Placed]) -> str:
-    return _blanked(said.text, {"more", "up", "net"} & {word for p in here for word in p.row if p.row})
-
-
-_NO_WAY = re.compile(r"\b(?:add(?:s|ed)? up|ma[dk]e up|fall(?:s|ing)? due|up to)\b", re.IGNORECASE)
-
-
-def _blanked(text: str, words: Collection[str]) -> str:
-    text = _NO_WAY.sub(lambda m: " " * len(m[0]), text)
-    return _WORD.sub(lambda m: " " * len(m[0]) if m[0].isascii() and _fold(m[0]) in words else m[0], text)
+def _without_rows(said: TableStatement, here: Sequence[_Placed]) -> str:
+    return blanked(said.text, {"more", "up", "net"} & {word for p in here for word in p.row if p.row})
 
 
 def _latest_of(found: Sequence[_Placed]) -> list[_Placed]:
@@ -982,13 +697,6 @@ def _plain(value: Decimal, cell: TableCell) -> str:
 
 
 # Words
-def _fold(word: str) -> str:
-    word = re.sub(r"[’']s?$", "", word.casefold())
-    return (
-        word[:-1]
-        if word.isascii() and len(word) > 3 and word.endswith("s") and not word.endswith("ss")
-        else word
-    )
 
 
 def _label_words(row: str) -> tuple[str, ...]:
@@ -996,34 +704,8 @@ def _label_words(row: str) -> tuple[str, ...]:
     bare = re.sub(r"\([^)]*\)|\*+", " ", row)
     for period in reversed(periods(bare)):
         bare = bare[: period.start] + " " + bare[period.end :]
-    words = [_fold(match[0]) for match in _WORD.finditer(bare)]
+    words = [fold(match[0]) for match in WORD.finditer(bare)]
     return tuple(dict.fromkeys(w for w in words if w not in ("and", "of", "the", "a", "및", "to", "as")))
-
-
-def _stands(word: str, folded: str, words: Collection[str]) -> bool:
-    if word.isascii():
-        return word in words
-    at = folded.find(word)
-    return at >= 0 and not (at > 0 and "가" <= word[0] <= "힣" and "가" <= folded[at - 1] <= "힣")
-
-
-def _place(row: Sequence[str], rows: Sequence[Sequence[str]], said: _Statement) -> int:
-    """Return the place of a label's word that no other label has."""
-    others = {word for other in rows if other is not row for word in other}
-    own = [word for word in row if word not in others] or list(row)
-    places = {_fold(match[0]): match.start() for match in reversed(list(_WORD.finditer(said.folded)))}
-    return min(places.get(word, said.folded.find(word)) for word in own)
-
-
-def _rest(text: str) -> frozenset[str]:
-    """Return the content words of a text besides numbers, periods and words of direction and calculation."""
-    spans = [(p.start, p.end) for p in periods(text)] + [(q.start, q.end) for q in quantities(text)]
-    bare = text
-    for start, end in sorted(spans, reverse=True):
-        bare = bare[:start] + " " * (end - start) + bare[end:]
-    for cue in (_SUM, _SHARE, _WAYS, _WHOLE, _SUPERLATIVE, _COMPARED, _YEAR_ON_YEAR):
-        bare = cue.sub(" ", bare)
-    return frozenset(w for w in content_words(bare) if w not in _TINY)
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:
@@ -1046,3 +728,13 @@ def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int
 
 def _mentions(texts: Sequence[str], year: int, quarter: int) -> bool:
     return any(p.quarter == quarter and p.year == year for text in texts for p in periods(text))
+
+
+def _left_by(said: TableStatement, used: Iterable[_Placed]) -> set[str]:
+    """Return the content words that none of some cells says, not even in full for initials."""
+    left = set(said.rest)
+    for placed in used:
+        left = placed.lacks(left)
+        spelled = [one for one in said.initials if one in "".join(word[0] for word in placed.row)]
+        left.difference_update(content_words(" ".join(spelled)))
+    return left

@@ -50,6 +50,7 @@ def test_a_number_that_follows_is_calculated(claim: str, text: str) -> None:
         ("A320単体がファミリー全体の約7割を占める。", PLANES),
         ("The Ulm site has 180 machines.", SITES),
         ("The Ulm site has 190 machines.", SITES),
+        ("제2차 종합계획을 10월에 세운다.", "8월에 제2차 종합계획을 세운다."),
     ],
 )
 def test_a_number_that_does_not_follow_is_not_calculated(claim: str, text: str) -> None:

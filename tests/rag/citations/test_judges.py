@@ -12,7 +12,7 @@ from tests.rag.models.packaged.tiny_bert import write_tiny_bert
 
 TEXT = "The mill was sold to a bank in spring. Its owner had asked for a higher price, and was refused."
 PARAPHRASE = "In spring a bank bought the mill cheaply from Ann."
-LOOSE = "The owner of the mill wanted more money in spring."
+LOOSE = "The owner of the mill wanted other money in spring."
 
 
 def passage(text: str = TEXT) -> Passage:
