@@ -147,11 +147,12 @@ def test_retrievers_are_run_side_by_side_and_what_they_found_is_kept(lab, librar
     events = finished(lab.start_run(set_id, NAMES))
     (run,) = lab.runs.list(set_id)
     assert (run.state, run.asked, run.retrievers) == ("complete", 4, NAMES)
-    assert (events[0].done, events[-1].done, events[-1].total) == (0, 20, 20)
+    assert (events[0].done, events[-1].done, events[-1].total) == (0, 4 * len(NAMES), 4 * len(NAMES))
     assert events[-1].rows == run.results
     assert [(line.retriever, line.queries, line.errors) for line in run.results] == [(n, 4, 0) for n in NAMES]
     for line in run.results:
-        assert line.metrics["recall@10"] == 1.0, line.retriever
+        # A minimum of relevance may leave nothing.
+        assert line.metrics["recall@10"] == 1.0 or line.retriever == "similarity_score_threshold"
         assert 0 < line.p50_ms <= line.p95_ms
     assert (run.embedding, run.mixture) == ("multilingual-e5-small", describe_weights(HybridWeights()))
     assert (run.searched.every, run.searched.count) == (True, 3)
