@@ -425,6 +425,7 @@ def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> N
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
+            answer_actions.another_search(message, workspace, lambda mode: _act(partial(again, mode)))
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
