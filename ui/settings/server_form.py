@@ -60,6 +60,8 @@ def show_server_form(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def _model(settings: Settings, last: _Attempt, fixed: frozenset[str]) -> str:
+    if MODEL in fixed:
+        return text_field("Model", MODEL, settings.llm_model, fixed)
     only = last.models[0] if len(last.models) == 1 else None
     chosen = st.session_state.setdefault(MODEL, settings.llm_model or None)
     if not chosen and only:
@@ -72,7 +74,6 @@ def _model(settings: Settings, last: _Attempt, fixed: frozenset[str]) -> str:
         key=MODEL,
         accept_new_options=True,
         placeholder="Choose one, or type its name" if last.models else "List the models, or type a name",
-        **shared(MODEL, fixed),
     )
     return (model or "").strip()
 
