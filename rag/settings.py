@@ -109,7 +109,7 @@ RENAMED = {
 # Settings that the settings page may change; the operator decides the others
 EDITABLE = frozenset(
     {
-        *("llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "local_model"),
+        *("llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "local_model", "offer_model"),
         *("embedding_model", "retriever", "k", "raptor"),
         *("score_threshold", "mmr_fetch_k", "mmr_lambda_mult"),
         *("reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"),
@@ -194,6 +194,11 @@ class Settings(BaseSettings):
         validation_alias=_renamed("own_model"),
         description="Language model that runs on this computer: its name, or the path of a GGUF file. "
         "Used when llm_model is not set. See [language models](../user/models.md).",
+    )
+    offer_model: bool = Field(
+        True,
+        description="The start page offers administrators to set up a language model while there is none. "
+        "“Go on with search” turns this off.",
     )
     embedding_model: str = Field(
         "multilingual-e5-small",

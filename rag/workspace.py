@@ -116,18 +116,20 @@ class Workspace:
         return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
 
     def pipeline(
-        self, conversation_id: str | None = None, attached: Sequence[AttachedRecord] = ()
+        self,
+        conversation_id: str | None = None,
+        attached: Sequence[AttachedRecord] = (),
+        retriever: RetrieverName | None = None,
     ) -> RagPipeline:
         """Return the RAG pipeline with the current settings, in the scope of a conversation.
 
-        Documents `attached` to a question are its scope instead.
+        Documents `attached` to a question are its scope instead; `retriever` overrides the settings.
         """
-        settings, llm = self._current()
         if attached:
             self._refuse_unread(attached)
-            return make_pipeline(settings, self.library, llm, scope=scope_of_attached(attached))
+            return self.pipeline_within(scope_of_attached(attached), retriever=retriever)
         scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
-        return make_pipeline(settings, self.library, llm, scope=scope)
+        return self.pipeline_within(scope, retriever=retriever)
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -276,23 +278,31 @@ class Workspace:
         return next((self._jobs.get(self.owner, key) for key in keys if key.endswith(f":{answer_id}")), None)
 
     def otherwise(
-        self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
+        self,
+        question_id: str,
+        question: str,
+        *,
+        searched: str | None = None,
+        widened: bool = False,
+        retriever: RetrieverName | None = None,
     ) -> TurnRecord:
         """Ask a new version of an earlier question; `searched` is searched word for word.
 
-        A `widened` one is searched in the whole scope, whatever documents it names.
+        A `widened` one is searched in the whole scope, whatever documents it names. `retriever` is for this
+        answer alone.
         """
         begin = partial(self._conversation().begin_version, question_id, question)
-        return self._answered(lambda: begin(searched=searched, widened=widened))
+        return self._answered(lambda: begin(searched=searched, widened=widened), retriever=retriever)
 
-    def answer_again(self, answer_id: str) -> TurnRecord:
-        """Generate another answer to a question; earlier ones are kept."""
+    def answer_again(self, answer_id: str, retriever: RetrieverName | None = None) -> TurnRecord:
+        """Generate another answer to a question, with this `retriever` if given; earlier ones are kept."""
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(
             asked.id,
             asked.content,
             searched=asked.standalone_question,
             widened=asked.narrowed_to is not None,
+            retriever=retriever,
         )
 
     def retry(self, answer_id: str) -> TurnRecord:
@@ -449,11 +459,14 @@ class Workspace:
             self.settle(pending)
 
     def _conversation(
-        self, searching: str | None = None, attached: Sequence[AttachedRecord] = ()
+        self,
+        searching: str | None = None,
+        attached: Sequence[AttachedRecord] = (),
+        retriever: RetrieverName | None = None,
     ) -> Conversation:
         return Conversation(
             self.conversations,
-            partial(self.pipeline, searching, attached),
+            partial(self.pipeline, searching, attached, retriever),
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
@@ -464,17 +477,22 @@ class Workspace:
 
         return metered
 
-    def _answered(self, begin: Callable[[], TurnRecord], after: Collection[str] = ()) -> TurnRecord:
+    def _answered(
+        self,
+        begin: Callable[[], TurnRecord],
+        after: Collection[str] = (),
+        retriever: RetrieverName | None = None,
+    ) -> TurnRecord:
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()
-            self._answer(turn, after)
+            self._answer(turn, after, retriever)
         return turn
 
-    def _answer(self, turn: TurnRecord, after: Collection[str]) -> None:
+    def _answer(self, turn: TurnRecord, after: Collection[str], retriever: RetrieverName | None) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            about = self._conversation(turn.conversation_id, turn.question.attached)
+            about = self._conversation(turn.conversation_id, turn.question.attached, retriever)
             yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)
             self._check(turn)

@@ -10,12 +10,14 @@ from sqlalchemy.orm import Session
 from storage import messages, tables
 from storage.database import OwnerStore
 from storage.errors import NotFound
-from storage.records import CitationFeedback, Message, PassageRecord, Unsearched
+from storage.records import CitationFeedback, Message, PassageRecord, RatingReason, Unsearched
 from storage.tables import Document, batches, storable
+
+LONGEST_NOTE = 500  # letters of what was not helpful about an answer
 
 
 class Feedback(OwnerStore):
-    """An owner's feedback on the citations in their answers."""
+    """An owner's feedback on their answers and the citations in them."""
 
     def mark(self, answer_id: str, position: int, feedback: CitationFeedback | None) -> None:
         """Set the feedback on the citation at ``position`` of an answer, from 0; None removes it.
@@ -28,6 +30,16 @@ class Feedback(OwnerStore):
             if row is None:
                 raise NotFound(f"There is no citation {position} in the answer {answer_id!r}.")
             row.feedback = feedback
+
+    def explain(self, answer_id: str, reason: RatingReason | None, note: str = "") -> None:
+        """Rate an answer down, for this reason; the ``note`` is cut to LONGEST_NOTE letters.
+
+        Raises NotFound where this owner has no such answer.
+        """
+        with self._database.writing() as session:
+            answer = messages.own_message(session, self._owner, answer_id, "assistant")
+            answer.rating, answer.rating_reason = "down", reason
+            answer.rating_note = storable(note.strip()[:LONGEST_NOTE]) or None
 
     def answers(self, limit: int = 1000) -> Sequence[Message]:
         """List the newest complete answers with a rating or with feedback on a citation, newest first."""

@@ -258,9 +258,13 @@ class Conversations(OwnerStore):
             return True
 
     def rate(self, message_id: str, rating: Rating | None) -> None:
-        """Rate an answer; None removes the rating. NotFound when this owner has no such answer."""
+        """Rate an answer; None removes the rating. A reason given before goes with the rating before.
+
+        NotFound when this owner has no such answer.
+        """
         with self._database.writing() as session:
-            self._answer(session, message_id).rating = rating
+            answer = self._answer(session, message_id)
+            answer.rating, answer.rating_reason, answer.rating_note = rating, None, None
 
     def rated(self, rating: Rating, limit: int = 500) -> Sequence[Message]:
         """List the newest complete answers of all conversations with this rating, newest first."""
@@ -323,6 +327,7 @@ def _reopen(session: Session, conversation: ConversationRow, answer: MessageRow)
     messages.delete_outcome(session, answer.id)
     answer.state, answer.timings_ms = "pending", {}
     answer.model = answer.error = answer.rating = None
+    answer.rating_reason = answer.rating_note = None
     conversation.updated = now()
 
 

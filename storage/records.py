@@ -11,6 +11,7 @@ Role = Literal["user", "assistant"]
 AnswerState = Literal["complete", "pending", "stopped", "failed", "interrupted"]
 CitationStatus = Literal["verified", "differs", "related", "unsupported"]
 Rating = Literal["up", "down"]
+RatingReason = Literal["wrong", "not_in_documents", "incomplete", "hard_to_read", "other"]
 CitationFeedback = Literal["wrong"]
 
 
@@ -169,7 +170,8 @@ class Message:
     one included; empty for a single one. ``searched_in`` names the collections and documents that were
     searched, where not all of them were; ``narrowed_to`` what the search was narrowed to because the question
     names it. Of a question it is empty where its asker removed that. ``attached`` are a question's documents.
-    ``coverage`` says how much was read for an answer about a whole scope.
+    ``coverage`` says how much was read for an answer about a whole scope. ``rating_reason`` and
+    ``rating_note`` say why an answer that is rated down is not helpful.
     """
 
     id: str
@@ -191,6 +193,8 @@ class Message:
     narrowed_to: str | None = None
     attached: tuple[AttachedRecord, ...] = ()
     coverage: str | None = None
+    rating_reason: RatingReason | None = None
+    rating_note: str | None = None
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,8 @@ class MessageRow(Base):
     timings_ms: Mapped[dict[str, Any]]
     created: Mapped[datetime]
     rating: Mapped[str | None]
+    rating_reason: Mapped[str | None]
+    rating_note: Mapped[str | None]
     left_out: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]

@@ -203,6 +203,21 @@ def to_jsonl(found: Sequence[FeedbackCase]) -> str:
     return "".join(json.dumps(asdict(case), ensure_ascii=False) + "\n" for case in found)
 
 
+def unhelpful_to_jsonl(answers: Sequence[Message], question_of: Callable[[str], str]) -> str:
+    """Return the answers that are rated down as JSON lines, with why; `question_of` takes a question's id."""
+    lines = (
+        {
+            "question": question_of(answer.question_id or ""),
+            "answer": answer.content,
+            "reason": answer.rating_reason,
+            "note": answer.rating_note,
+        }
+        for answer in answers
+        if answer.rating == "down"
+    )
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
 def _judged(answer: Message, citation: CitationRecord) -> bool | None:
     if citation.feedback == "wrong":
         return False

@@ -38,6 +38,12 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
     visitor.ask("How many containers were handled?")
     visitor.finished()
     yield "chat"
+    click(page.get_by_role("button", name="Not helpful"), then=page.get_by_text("What was not helpful?"))
+    click(page.get_by_role("radio", name="Other", exact=True), then=page.get_by_label("In your words"))
+    yield "reasons"
+    click(page.get_by_role("button", name="Other search"), then=dialog.get_by_text("Search mode"))
+    yield "other search"
+    close(dialog)
     click(page.get_by_role("link", name="Source 1").first, then=dialog.get_by_role("img"))
     yield "source"
     page.goto(f"{url}/library")
@@ -62,6 +68,31 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
         yield path
 
 
+def first_steps(visitor: Visitor) -> Iterator[str]:
+    """Go through what the start page offers where there is no model, and yield the name of each state."""
+    page = visitor.page
+    yield "first step"
+    click(page.get_by_role("radio", name="Install a model"), then=page.get_by_text("without a server or key"))
+    yield "install"
+    click(page.get_by_role("radio", name="Connect a server"), then=page.get_by_label("Base URL"))
+    yield "connect"
+    page.get_by_label("Base URL").fill("http://127.0.0.1:9/v1")
+    click(page.get_by_role("button", name="List models"), then=page.get_by_role("alert"))
+    yield "refused"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_in_the_first_step(server: Server, visit: Visit, width: int, dark: bool):
+    visitor = visit(server.url, width=width, height=TALL, dark=dark)
+    found = {}
+    for state in first_steps(visitor):
+        visitor.rested()
+        found[state] = violations(visitor.page)
+    assert {state: nodes for state, nodes in found.items() if nodes} == {}
+    assert len(found) == 4
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: int, dark: bool):
@@ -71,7 +102,7 @@ def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: 
         visitor.rested()
         found[state] = violations(visitor.page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
-    assert len(found) == 12
+    assert len(found) == 14
 
 
 FOCUSED = """

@@ -216,6 +216,25 @@ def test_a_question_is_searched_in_what_is_attached_to_it_and_so_are_its_version
     }
 
 
+def test_an_answer_is_made_again_with_another_search_for_that_answer_alone(here: Workspace):
+    here.add("mill.md", b"The rent of the mill is 900 euros.")
+    chat = here.conversations.create().id
+    turn = answered(here, chat, "What is the rent of the mill?")
+
+    def searched(answer_id: str) -> object:
+        job = here.answering(answer_id)
+        assert job is None or job.wait(60)
+        trace = here.traces.get(answer_id)
+        return None if trace is None else trace.settings["retriever"]
+
+    again = here.answer_again(turn.answer_id, "bm25")
+    assert searched(again.answer_id) == "bm25" and again.question.versions == (
+        turn.question_id,
+        again.question_id,
+    )
+    assert searched(here.answer_again(again.answer_id).answer_id) == searched(turn.answer_id) == "ensemble-cc"
+
+
 def test_a_request_with_an_attachment_is_not_about_the_last_answer(here: Workspace):
     here.add("other.md", b"The rent of the mill is 900 euros.")
     record, _ = here.add("lease.md", b"The barn was built in 1800. It is red.")

@@ -43,6 +43,27 @@ def test_a_citation_that_is_not_there_cannot_be_marked(chats, feedback, position
         feedback.mark(answered(chats), position, "wrong")
 
 
+def test_why_an_answer_is_not_helpful_is_kept_with_the_rating_and_goes_with_it(chats, feedback):
+    answer_id = answered(chats)
+    feedback.explain(answer_id, "other", f"  {'가' * 501}")
+    kept = chats.message(answer_id)
+    assert (kept.rating, kept.rating_reason, kept.rating_note) == ("down", "other", "가" * 500)
+    feedback.explain(answer_id, "incomplete")
+    kept = chats.message(answer_id)
+    assert (kept.rating, kept.rating_reason, kept.rating_note) == ("down", "incomplete", None)
+    chats.rate(answer_id, "up")
+    kept = chats.message(answer_id)
+    assert (kept.rating, kept.rating_reason, kept.rating_note) == ("up", None, None)
+
+
+def test_an_answer_made_anew_has_no_reason(chats, feedback):
+    answer_id = answered(chats, "stopped")
+    feedback.explain(answer_id, "wrong", "so it is")
+    chats.begin_retry(answer_id)
+    kept = chats.message(answer_id)
+    assert (kept.rating, kept.rating_reason, kept.rating_note) == (None, None, None)
+
+
 def test_answers_with_any_word_of_the_reader_are_listed_newest_first(chats, feedback):
     answered(chats)
     marked, rated, stopped = answered(chats), answered(chats), answered(chats, "stopped")

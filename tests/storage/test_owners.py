@@ -91,6 +91,7 @@ TRACES = {"get": lambda my, ids: my.get(ids["answer"])}
 STANDINGS = {"of": None, "present": None}
 FEEDBACK = {
     "mark": lambda my, ids: my.mark(ids["answer"], 0, "wrong"),
+    "explain": lambda my, ids: my.explain(ids["answer"], "wrong", "mine"),
     "answers": None,
 }
 QUESTION_SETS = {

@@ -13,9 +13,9 @@ from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
 from rag.workspace import Workspace
 from storage.answers import Standing
-from storage.records import Message, PassageRecord, Rating
+from storage.records import Message, PassageRecord
 from ui import pages
-from ui.chat import answer_actions, evidence_panel, scope, trace_panel
+from ui.chat import answer_actions, evidence_panel, rating, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.chat.quotes import QuotePart, in_bold, quote_parts
 from ui.components.copy_buttons import copy_buttons
@@ -203,10 +203,6 @@ _UNSEARCHED = {
     "searchable_by_words": "still indexing, searched by words only",
     "refused": "could not be read",
 }
-_RATINGS: dict[Rating, tuple[str, str, str]] = {
-    "up": ("thumb_up", "Helpful", "Marked helpful"),
-    "down": ("thumb_down", "Not helpful", "Marked not helpful"),
-}
 
 
 def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
@@ -264,7 +260,8 @@ def show_answer(
         _show_sources(message, standings, quoted=quoted)
         if found_nothing(message):
             _show_unsearched(message, workspace)
-        _show_rating(message, workspace, settled=settled)
+        _show_actions(message, workspace, settled=settled)
+        rating.show_reasons(message, workspace)
 
 
 def _show_search(
@@ -417,7 +414,7 @@ def _show_copy(message: Message) -> None:
     copy_buttons(texts, f"copy-{message.id}")
 
 
-def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> None:
+def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> None:
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
             st.caption(f"Written by {label(message.model)}", width="content")
@@ -425,15 +422,12 @@ def _show_rating(message: Message, workspace: Workspace, *, settled: bool) -> No
             trace_panel.button(message)
         if message.state != "complete" or not message.passages:
             return
-        for rating, (icon, unmarked, marked) in _RATINGS.items():
-            chosen = message.rating == rating
-            name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
-            rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
-            action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
+        rating.show_rating(message, workspace)
         answer_actions.button(message, workspace)
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
+            answer_actions.another_search(message, workspace, lambda mode: _act(partial(again, mode)))
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:

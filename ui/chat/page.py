@@ -9,7 +9,6 @@ from rag.workspace import EVERY, Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
-from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
 from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
@@ -23,6 +22,7 @@ from ui.documents.sample import offer_sample
 from ui.documents.upload import show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
+from ui.settings.first_model import show_first_model, show_search_only
 
 LOOK_CHECKS = 0.5  # seconds between looks for the end of a check
 _FOUND = "chat-found"
@@ -114,11 +114,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
         offer_sample(here)
     introduction.show_newest(documents, here, document_panel.choose)
     if services().llm is None:
-        with st.container(border=True):
-            st.markdown(
-                "**Search only.** Footnote shows matching passages. Connect a model to get written answers."
-            )
-            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+        show_first_model(services())
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
@@ -129,9 +125,7 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
     )
     if services().llm is None:
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.caption("Search only. No language model is connected.", width="content")
-            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+        show_search_only(services())
     left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
     _watch(conversation, here)
     _watch_checks(shown, here)

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from rag.chat.export import cases, to_jsonl
+from rag.chat.export import cases, to_jsonl, unhelpful_to_jsonl
 from rag.errors import FootnoteError
 from rag.evaluation.lab import MOST_MADE, Lab
 from rag.evaluation.lab_run import RunProgress, searchable
@@ -321,6 +321,22 @@ def _show_cases_download(here: Workspace) -> None:
         on_click="ignore",
         key="lab-cases",
     )
+    st.download_button(
+        "Download unhelpful answers",
+        data=lambda: _exported_unhelpful(here),
+        file_name="unhelpful.jsonl",
+        mime="application/jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+        help="The answers that you marked as not helpful, with the reasons you gave",
+        key="lab-unhelpful",
+    )
+
+
+def _exported_unhelpful(here: Workspace) -> bytes:
+    here.note("feedback_exported")
+    answers = here.feedback.answers()
+    return unhelpful_to_jsonl(answers, lambda id_: here.conversations.message(id_).content).encode()
 
 
 def _exported_cases(here: Workspace) -> bytes:

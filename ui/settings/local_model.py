@@ -16,8 +16,7 @@ from ui.components.job_progress import follow_job
 from ui.components.markdown import label
 from ui.components.messages import action, confirm_deletion, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import PageServices
-
-FIXED = "Set by the server's configuration. It cannot be changed here."
+from ui.settings.fields import FIXED
 
 
 def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
@@ -26,9 +25,7 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
         "No server, no key, and nothing leaves this computer. Small models write short, plain answers from "
         "four passages. Every statement is checked."
     )
-    for offer in MODEL_PACKAGES:
-        with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
-            _show_offer(server, offer, fixed)
+    show_offers(server, fixed)
     with st.popover("Use another model file", icon=":material/draft:", type="tertiary"):
         _show_file(server, fixed)
     if server.settings.local_model and not server.settings.connected:
@@ -40,6 +37,13 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
             disabled="local_model" in fixed,
             help=FIXED if "local_model" in fixed else "Footnote then only shows matching passages.",
         )
+
+
+def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
+    """Show each model that can be installed, with its size, memory, progress and actions."""
+    for offer in MODEL_PACKAGES:
+        with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
+            _show_offer(server, offer, fixed)
 
 
 def model_in_use(settings: Settings) -> str:

@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, TypedDict, get_args
+from typing import Any, get_args
 
 import streamlit as st
-from pydantic import SecretStr
 
 from rag.index.staged import ReindexProgress
-from rag.models.llm import LLM
-from rag.models.protocol import LLMSettings
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
 from rag.retrieval.weights import DEFAULT_WEIGHTS, FEWEST, CalibratedWeights
@@ -22,8 +19,10 @@ from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_n
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.keys import show_keys
-from ui.settings.local_model import FIXED, model_in_use, show_local_models
+from ui.settings.local_model import model_in_use, show_local_models
+from ui.settings.server_form import show_server_form
 from ui.trees.labels import MODES, cost_of
 
 _STEPS = {
@@ -130,15 +129,6 @@ def _by_writing(weights: Mapping[str, float]) -> list[str]:
     ]
 
 
-class _Shared(TypedDict):
-    disabled: bool
-    help: str | None
-
-
-def _shared(field: str, fixed: frozenset[str], text: str | None = None) -> _Shared:
-    return {"disabled": field in fixed, "help": FIXED if field in fixed else text}
-
-
 RERANKERS: dict[str, str] = {
     "auto": "Automatic",
     "none": "Off",
@@ -183,7 +173,7 @@ def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]
             "Put the best passages first and last in the prompt",
             settings.lost_in_the_middle_order,
             key="lost_in_the_middle_order",
-            **_shared(
+            **shared(
                 "lost_in_the_middle_order",
                 fixed,
                 "Models read the middle of a long prompt worst. Citation numbers do not change.",
@@ -202,32 +192,17 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
         index=names.index(settings.reranker),
         format_func=RERANKERS.__getitem__,
         key="reranker",
-        **_shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
+        **shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
     )
     hint = (
         f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the server."
     )
     name = "Reranker model, for a cross-encoder or a server"
-    model = _text(name, "rerank_model", settings.rerank_model, fixed, hint)
+    model = text_field(name, "rerank_model", settings.rerank_model, fixed, hint)
     name, hint = "Reranker address, for a server", "With or without `/rerank` at the end."
-    address = _text(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
-    typed = _secret("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
+    address = text_field(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
+    typed = secret_field("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
     return {"reranker": chosen, "rerank_model": model, "rerank_base_url": address or None, **typed}
-
-
-def _secret(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
-    """Show the input of a key and return it by its setting's name, nothing where none was typed."""
-    typed = st.text_input(
-        name,
-        type="password",
-        key=field,
-        placeholder="Saved. Type to change it"
-        if saved.get_secret_value()
-        else "None (local servers need none)",
-        autocomplete="off",
-        **_shared(field, fixed, "Stored on this computer and not shown again."),
-    )
-    return {field: typed} if typed else {}
 
 
 _ABOUT = (
@@ -249,7 +224,7 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
             format_func=MODES.__getitem__,
             captions=_captions(settings, here),
             key="raptor",
-            **_shared("raptor", fixed),
+            **shared("raptor", fixed),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             saved = st.form_submit_button("Save", type="primary", key="save-trees")
@@ -281,7 +256,6 @@ EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingu
 _ANY_EMBEDDING = (
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
 )
-TEST_SECONDS = 10.0
 LOCAL, REMOTE = "On this computer", "On a server"
 
 
@@ -313,20 +287,8 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
     )
     with local:
         show_local_models(server, fixed)
-    with remote, st.form("model", border=False):
-        changes = {
-            "llm_base_url": _text("Base URL", "llm_base_url", settings.llm_base_url, fixed),
-            "llm_model": _text("Model (leave empty to turn off)", "llm_model", settings.llm_model, fixed),
-        }
-        changes |= _secret("API key", "llm_api_key", settings.llm_api_key, fixed)
-        with st.container(horizontal=True):
-            save = st.form_submit_button("Save", type="primary")
-            test = st.form_submit_button("Test connection", icon=":material/cable:")
-    if save and _change(server, changes, fixed):
-        st.rerun()
-    if test:
-        with remote:
-            _test(settings, changes)
+    with remote:
+        show_server_form(server, fixed)
 
 
 def _finding(server: PageServices, fixed: frozenset[str]) -> None:
@@ -335,7 +297,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
     with st.form("finding", border=True):
         changes = {
             "retriever": _search(settings, fixed),
-            "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **_shared("k", fixed, _MORE)),
+            "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **shared("k", fixed, _MORE)),
             "embedding_model": _embedding_model(settings, fixed),
             **_meaning_options(settings, fixed),
         }
@@ -363,7 +325,8 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         offered,
         index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
-        **_shared("retriever", fixed, "\n".join(f"- **{retriever_name(one)}.** {USES[one]}" for one in USES)),
+        key="retriever",
+        **shared("retriever", fixed, "\n".join(f"- **{retriever_name(one)}.** {USES[one]}" for one in USES)),
     )
 
 
@@ -378,7 +341,7 @@ def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any
             settings.score_threshold,
             0.05,
             key="score_threshold",
-            **_shared("score_threshold", fixed, f"For “{retriever_name('similarity_score_threshold')}”."),
+            **shared("score_threshold", fixed, f"For “{retriever_name('similarity_score_threshold')}”."),
         )
     with candidates:
         most = st.number_input(
@@ -387,7 +350,7 @@ def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any
             500,
             settings.mmr_fetch_k,
             key="mmr_fetch_k",
-            **_shared("mmr_fetch_k", fixed, f"For “{retriever_name('mmr')}”."),
+            **shared("mmr_fetch_k", fixed, f"For “{retriever_name('mmr')}”."),
         )
     with weight:
         share = st.number_input(
@@ -397,7 +360,7 @@ def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any
             settings.mmr_lambda_mult,
             0.05,
             key="mmr_lambda_mult",
-            **_shared("mmr_lambda_mult", fixed, "Against diversity. 1 ignores diversity."),
+            **shared("mmr_lambda_mult", fixed, "Against diversity. 1 ignores diversity."),
         )
     return {"score_threshold": least, "mmr_fetch_k": most, "mmr_lambda_mult": share}
 
@@ -409,12 +372,8 @@ def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
         names,
         index=names.index(settings.embedding_model),
         accept_new_options=True,
-        **_shared("embedding_model", fixed, _ANY_EMBEDDING),
+        **shared("embedding_model", fixed, _ANY_EMBEDDING),
     )
-
-
-def _text(name: str, field: str, value: str, fixed: frozenset[str], hint: str | None = None) -> str:
-    return st.text_input(name, value=value, key=field, **_shared(field, fixed, hint)).strip()
 
 
 def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[str]) -> bool:
@@ -424,22 +383,3 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
         flash("Saved.", ":material/check:")
         return True
     return False
-
-
-def _test(settings: Settings, changes: Mapping[str, str]) -> None:
-    with show_refusal():
-        unsaved = LLMSettings(
-            base_url=changes["llm_base_url"],
-            api_key=changes.get("llm_api_key", settings.llm_api_key.get_secret_value()),
-            model=changes["llm_model"],
-            timeout=TEST_SECONDS,
-            idle_timeout=TEST_SECONDS,
-            context_tokens=settings.llm_context_tokens,
-        )
-        with LLM(unsaved) as llm, st.spinner("Connecting…"):
-            models = llm.models()
-        st.success("Connected.", icon=":material/check_circle:")
-        wanted = changes["llm_model"]
-        if wanted and wanted not in models:
-            st.warning(f"The server has no model named {label(wanted)}.", icon=":material/info:")
-        st.markdown("Available models: " + ", ".join(f"**{label(name)}**" for name in models[:30]))

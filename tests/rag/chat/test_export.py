@@ -24,6 +24,7 @@ from rag.chat.export import (
     to_json,
     to_jsonl,
     to_markdown,
+    unhelpful_to_jsonl,
 )
 from storage.records import CitationRecord, ConversationRecord, Message, PassageRecord
 
@@ -261,6 +262,17 @@ def test_a_table_of_an_answer_is_a_table_in_html():
 )
 def test_a_file_is_named_after_its_chat(title: str, name: str):
     assert file_name(title, "md") == name
+
+
+def test_answers_that_are_not_helpful_are_told_with_their_question_and_why():
+    down = answer(rating="down", rating_reason="other", rating_note="성이 아니다")
+    (line,) = unhelpful_to_jsonl([answer(rating="up"), down], lambda _: "When?").splitlines()
+    assert json.loads(line) == {
+        "question": "When?",
+        "answer": down.content,
+        "reason": "other",
+        "note": "성이 아니다",
+    }
 
 
 def test_feedback_becomes_cases_and_the_readers_word_goes_before_the_checkers():

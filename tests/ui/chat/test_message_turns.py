@@ -6,7 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
+from storage.answers import Trace
 from tests.ui.conftest import passage, tell, words
+from ui.server import services
 
 Page = Callable[..., AppTest]
 
@@ -56,6 +58,24 @@ def test_an_answer_is_made_again_beside_the_one_there_is(page: Page, here: Works
     shown = done(here, turn.conversation_id)
     assert shown[0] == "Who built the castle?" and shown[1] != "Ann did."
     assert here.conversations.message(turn.answer_id).content == "Ann did."
+
+
+def test_an_answer_is_made_again_with_a_search_that_is_chosen_for_it(page: Page, here: Workspace):
+    here.library.add("castle.md", b"The castle was built by Ann.")
+    trace = Trace({"retriever": "ensemble-cc"})
+    turn = tell(here, "Who built the castle?", "Ann did.", passages=[passage()], trace=trace)
+    at = press(page(chat=turn.conversation_id), f"other-{turn.answer_id}")
+    mode = at.radio(key=f"other-mode-{turn.answer_id}")
+    assert "Words" in mode.options and "Hybrid" not in mode.options, "not the one it was made with"
+    assert not any(name.startswith("Summary tree") for name in mode.options)
+    mode.set_value("bm25")
+    next(b for b in at.button if b.label == "Answer again" and b.form_id).click().run()
+    done(here, turn.conversation_id)
+    again = here.conversations.messages(turn.conversation_id)[-1]
+    kept = here.traces.get(again.id)
+    assert again.id != turn.answer_id and kept is not None and kept.settings["retriever"] == "bm25"
+    assert here.conversations.message(turn.answer_id).content == "Ann did."
+    assert services.services().settings.retriever == "ensemble-cc"
 
 
 def test_an_answer_that_ended_early_can_go_on_only_with_a_model(page: Page, here: Workspace):

@@ -98,6 +98,30 @@ def test_a_rating_is_kept_and_taken_back(page: Page, here: Workspace):
     assert rating() is None
 
 
+def test_why_an_answer_is_not_helpful_is_kept(page: Page, here: Workspace):
+    turn = tell(here, "Who?", ANSWER, passages=[passage()])
+    reason, note = f"reason-{turn.answer_id}", f"reason-note-{turn.answer_id}"
+
+    def kept() -> tuple[str | None, str | None]:
+        answer = here.conversations.message(turn.answer_id)
+        return answer.rating_reason, answer.rating_note
+
+    at = page(chat=turn.conversation_id)
+    assert len(at.pills) == 0
+    at.button(key=f"rate-down-{turn.answer_id}").click().run()
+    at.pills(key=reason).set_value("incomplete").run()
+    assert kept() == ("incomplete", None)
+    assert not any(field.key == note for field in at.text_input)
+    at.pills(key=reason).set_value("other").run()
+    at.text_input(key=note).set_value("The year is missing.").run()
+    assert kept() == ("other", "The year is missing.")
+    at = page(chat=turn.conversation_id)
+    assert at.pills(key=reason).value == "other"
+    assert at.text_input(key=note).value == "The year is missing."
+    at.button(key=f"rate-up-{turn.answer_id}").click().run()
+    assert kept() == (None, None) and len(at.pills) == 0
+
+
 @pytest.mark.parametrize("state", ["stopped", "failed"])
 def test_only_a_whole_answer_is_rated(page: Page, here: Workspace, state: str):
     turn = tell(here, "Who?", "Half an", passages=[passage()], state=state)

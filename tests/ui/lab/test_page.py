@@ -125,7 +125,10 @@ def test_helpful_answers_are_collected(page: Page, here: Workspace):
     here.conversations.rate(turn.answer_id, "up")
     at.button(key="lab-collect").click().run()
     assert [one.text for one in here.lab.sets.questions(here.lab.sets.list()[0].id)] == ["How many?"]
-    assert [button.proto.label for button in at.get("download_button")] == ["Download test cases"]
+    assert [button.proto.label for button in at.get("download_button")] == [
+        "Download test cases",
+        "Download unhelpful answers",
+    ]
 
 
 def test_a_source_that_was_marked_as_wrong_is_not_collected_as_the_right_one(page: Page, here: Workspace):

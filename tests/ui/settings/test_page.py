@@ -1,33 +1,13 @@
-import json
 from collections.abc import Callable
-from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
-from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
 from ui.server import services
 
 Page = Callable[..., AppTest]
 KEY = "sk-marked-0123456789"
-
-
-def press(at: AppTest, name: str) -> AppTest:
-    return next(button for button in at.button if button.label == name).click().run()
-
-
-def test_a_model_is_connected_and_kept(page: Page, here: Workspace, tmp_path: Path):
-    at = page("settings")
-    assert "No model is connected" in words(at)
-    at.text_input(key="llm_base_url").set_value("http://127.0.0.1:9/v1")
-    at.text_input(key="llm_model").set_value("qwen")
-    at.text_input(key="llm_api_key").set_value(KEY)
-    press(at, "Save")
-    assert services.services().llm is not None and "Answers are written by **qwen**" in words(at)
-    saved = json.loads((tmp_path / "data" / "settings.json").read_text())
-    assert saved["llm_model"] == "qwen" and saved["llm_api_key"] == KEY
 
 
 def test_a_key_is_never_shown_again(page: Page, here: Workspace):
@@ -37,35 +17,9 @@ def test_a_key_is_never_shown_again(page: Page, here: Workspace):
     assert KEY not in words(at) + "".join(str(i.value) + str(i.placeholder) for i in at.text_input)
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org", "nonsense", ""])
-def test_a_wrong_value_is_named_and_nothing_is_kept(page: Page, here: Workspace, tmp_path: Path, url: str):
-    at = page("settings")
-    at.text_input(key="llm_base_url").set_value(url)
-    press(at, "Save")
-    assert "LLM_BASE_URL" in at.error[0].value.replace("\\", "")
-    assert not (tmp_path / "data" / "settings.json").exists()
-
-
-def test_what_the_environment_decides_cannot_be_changed_here(page: Page, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("FOOTNOTE_LLM_MODEL", "fixed")
-    at = page("settings")
-    assert at.text_input(key="llm_model").disabled and not at.text_input(key="llm_base_url").disabled
-
-
-def test_a_connection_is_tried_before_it_is_saved(page: Page, here: Workspace):
-    with FakeLLM() as fake:
-        at = page("settings")
-        at.text_input(key="llm_base_url").set_value(fake.url)
-        at.text_input(key="llm_model").set_value("other")
-        press(at, "Test connection")
-        assert at.success and "no model named other" in words(at) and "**fake**" in words(at)
-    press(at, "Test connection")
-    assert at.error and services.services().llm is None
-
-
 def test_another_way_to_search_is_used_from_now_on(page: Page, here: Workspace):
     at = page("settings")
-    at.selectbox[0].set_value("bm25")
+    at.selectbox(key="retriever").set_value("bm25")
     at.slider[0].set_value(3)
     next(button for button in at.button if button.key == "save-finding").click().run()
     settings = services.services().settings
@@ -74,7 +28,7 @@ def test_another_way_to_search_is_used_from_now_on(page: Page, here: Workspace):
 
 def test_the_options_of_searching_by_meaning_are_kept(page: Page, here: Workspace):
     at = page("settings")
-    at.selectbox[0].set_value("similarity_score_threshold")
+    at.selectbox(key="retriever").set_value("similarity_score_threshold")
     at.number_input(key="score_threshold").set_value(0.3)
     at.number_input(key="mmr_fetch_k").set_value(30)
     at.number_input(key="mmr_lambda_mult").set_value(0.9)

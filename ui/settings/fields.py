@@ -1,0 +1,40 @@
+"""Inputs of one setting each, disabled where the server's configuration decides it."""
+
+from typing import TypedDict
+
+import streamlit as st
+from pydantic import SecretStr
+
+FIXED = "Set by the server's configuration. It cannot be changed here."
+
+
+class Shared(TypedDict):
+    """Options that every input of a setting has."""
+
+    disabled: bool
+    help: str | None
+
+
+def shared(field: str, fixed: frozenset[str], text: str | None = None) -> Shared:
+    """Return the options of an input; a fixed setting is disabled, and says why in place of `text`."""
+    return {"disabled": field in fixed, "help": FIXED if field in fixed else text}
+
+
+def text_field(name: str, field: str, value: str, fixed: frozenset[str], hint: str | None = None) -> str:
+    """Show the input of a text and return it, stripped."""
+    return st.text_input(name, value=value, key=field, **shared(field, fixed, hint)).strip()
+
+
+def secret_field(name: str, field: str, saved: SecretStr, fixed: frozenset[str]) -> dict[str, str]:
+    """Show the input of a key and return it by its setting's name, nothing where none was typed."""
+    typed = st.text_input(
+        name,
+        type="password",
+        key=field,
+        placeholder="Saved. Type to change it"
+        if saved.get_secret_value()
+        else "None (local servers need none)",
+        autocomplete="off",
+        **shared(field, fixed, "Stored on this computer and not shown again."),
+    )
+    return {field: typed} if typed else {}

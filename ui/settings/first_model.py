@@ -1,0 +1,58 @@
+"""First step on the start page where no language model is connected: install one, connect one, or go on."""
+
+import streamlit as st
+
+from rag.models.local.catalog import MODEL_PACKAGES
+from rag.settings import fixed_fields
+from ui import pages
+from ui.components.messages import action
+from ui.server.services import PageServices
+from ui.settings.fields import shared
+from ui.settings.local_model import show_offers
+from ui.settings.server_form import show_server_form
+
+INSTALL, CONNECT = "Install a model", "Connect a server"
+ICONS = {INSTALL: ":material/download:", CONNECT: ":material/cable:"}
+ABOUT = (
+    "**Search only.** Footnote shows matching passages. With a language model it writes answers from them."
+)
+
+
+def show_first_model(server: PageServices) -> None:
+    """Offer a model to administrators until one is connected or somebody has declined."""
+    if not server.administers() or not server.settings.offer_model:
+        show_search_only(server)
+        return
+    fixed = fixed_fields()
+    installing = any(server.installs.running(offer) for offer in MODEL_PACKAGES)
+    with st.container(border=True, key="first-model"):
+        st.markdown(ABOUT)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            chosen = st.segmented_control(
+                "Language model",
+                list(ICONS),
+                default=INSTALL if installing else None,
+                format_func=lambda way: f"{ICONS[way]} {way}",
+                key="first-model-way",
+                label_visibility="collapsed",
+            )
+            options = shared("offer_model", fixed, "You can connect a model later in Settings.")
+            action("Go on with search", "search", "first-model-no", _decline, server, **options)
+        if chosen == INSTALL:
+            st.caption("It runs on this computer, without a server or key.")
+            show_offers(server, fixed)
+        elif chosen == CONNECT:
+            st.caption("OpenAI, Ollama, LM Studio, vLLM, or any other OpenAI-compatible server.")
+            show_server_form(server, fixed)
+
+
+def show_search_only(server: PageServices) -> None:
+    """Say on one line that there is no language model, with the way to one for administrators."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption("Search only. No language model is connected.", width="content")
+        if server.administers():
+            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+
+
+def _decline(server: PageServices) -> None:
+    server.change({"offer_model": False})
