@@ -95,6 +95,8 @@ def words(element: Element) -> str:
             return element.progress.text.replace("\\", "")
         case "button":
             return element.button.label
+        case "bidi_component":  # the table of documents
+            return element.bidi_component.json
     return ""
 
 

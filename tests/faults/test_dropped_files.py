@@ -52,6 +52,11 @@ def embedded(embeddings: FakeEmbeddings, name: str) -> int:
     return sum(f"{TAKEN} {name}" in batch[0] for batch in embeddings.batches)
 
 
+def waiting(tab: Tab) -> int:
+    """How many documents of the table wait for their embeddings."""
+    return tab.text.count("Searchable by words") + tab.text.count("Indexing meaning")
+
+
 @pytest.mark.parametrize("back", ["reconnect", "reload"])
 def test_an_ingest_goes_on_without_its_tab_and_progress_is_right_on_return(
     open_tab: Open, server: Server, embeddings: FakeEmbeddings, back: str
@@ -59,7 +64,7 @@ def test_an_ingest_goes_on_without_its_tab_and_progress_is_right_on_return(
     tab = open_tab(page="library")
     embeddings.hold()
     tab.drop(book(back, 40))
-    tab.until(lambda: "Searchable by words" in tab.text, look=True)
+    tab.until(lambda: waiting(tab) == 1, look=True)
     tab.cut()
     while embedded(embeddings, back) < 2:
         embeddings.let(1)
@@ -91,9 +96,9 @@ def test_what_became_of_the_files_stands_after_they_are_read_until_it_is_closed(
     embeddings.hold()
     tab.drop(book("stands", 2), book("remains", 2))
     lines = ["- **stands.md**: added", "- **remains.md**: added"]
-    tab.until(lambda: tab.text.count("Searchable by words") == 2, look=True)
+    tab.until(lambda: waiting(tab) == 2, look=True)
     embeddings.mend()
-    tab.until(lambda: "Searchable by words" not in tab.text and "indexing" not in tab.text.lower(), look=True)
+    tab.until(lambda: not waiting(tab) and "indexing" not in tab.text.lower(), look=True)
     tab.until(lambda: tab.drawn)
     assert all(line in tab.text for line in lines)
     tab.press("close-report", then=lambda: lines[0] not in tab.text)

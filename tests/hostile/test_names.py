@@ -151,7 +151,7 @@ def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):
     shown = table(at)
     assert len(shown) == min(50, len(here.library.documents.list()))  # a page of them
     for row in shown:
-        assert row["name"].isprintable() and row["name"] == plain_line(row["name"])
+        assert row["name"] == plain_line(row["name"])
     for element in [*at.markdown, *at.caption]:
         is_inert(element.value)
     assert len(here.library.documents.list()) >= len(NAMES) - 1  # one replaces the lease

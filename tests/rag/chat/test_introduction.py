@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from rag.chat.introduction import Introduction, candidates, introduce, is_answered, spread, summarise
@@ -7,11 +5,9 @@ from rag.chat.scope import Scope
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
+from rag.sample import sample_text
 from rag.settings import Settings
 from storage.database import Database
-
-ROOT = Path(__file__).parents[3]
-SAMPLE = ROOT / "ui" / "documents" / "sample.md"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +28,7 @@ def added(library: Library, name: str, content: bytes):
 
 @pytest.fixture(scope="module")
 def sample(library: Library):
-    return added(library, "sample.md", SAMPLE.read_bytes())
+    return added(library, "sample.md", sample_text())
 
 
 def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample):
