@@ -40,6 +40,21 @@ def test_headings_that_begin_with_the_kind_are_items():
     assert [item.name for item in find_items("risks", given)] == ["Risk 1: flood", "Risk 2: ice"]
 
 
+def test_a_heading_with_a_number_is_one_item_where_it_stands_in_the_text():
+    given = [passage("## Risk 1: flood\n\nWater rises.", "Plan > Risk 1: flood")]
+    assert [item.name for item in find_items("risks", given)] == ["Risk 1: flood"]
+
+
+def test_a_list_under_a_heading_of_the_kind_may_have_another_line_above():
+    text = "## Suppliers\n\nThese may be asked:\n\n- Acme\n- Brunn\n\n## Costs\n\nThese rose:\n\n- oil"
+    assert [item.name for item in find_items("suppliers", [passage(text)])] == ["Acme", "Brunn"]
+
+
+def test_entries_below_the_first_level_are_no_items():
+    given = [passage("Suppliers:\n\n* Acme:\n    * bolts"), passage("    * nuts\n* Brunn:\n    * stone")]
+    assert [item.name for item in find_items("suppliers", given)] == ["Acme", "Brunn"]
+
+
 def test_a_list_goes_on_in_the_next_passage():
     given = [passage("Suppliers:\n\n- Acme"), passage("- Brunn\n\nCosts are low.\n\n- none")]
     assert [item.name for item in find_items("suppliers", given)] == ["Acme", "Brunn"]
