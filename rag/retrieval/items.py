@@ -92,7 +92,7 @@ def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Ite
         yield from _heading_items(kind, number, passage, headings)
         of_kind = _names_kind(kind, passage.heading.rpartition(" > ")[2])
         reader = _ListReader(kind, of_kind, going_on[1] if going_on[0] == passage.document_id else None)
-        yield from reader.items(number, passage)
+        yield from reader.items(number, passage, _repeated(passages, number))
         going_on = passage.document_id, reader.level
         yield from _table_items(kind, number, passage, of_kind=of_kind)
         yield from _labelled_items(kind, number, passage)
@@ -137,6 +137,15 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         at += len(line) + 1
 
 
+def _repeated(passages: Sequence[Passage], number: int) -> int:
+    """Return how many characters of a passage the one before it ends with."""
+    if number < 2:
+        return 0
+    before, one = passages[number - 2 : number]
+    overlap = before.document_id == one.document_id and before.start < one.start < before.end
+    return before.end - one.start if overlap else 0
+
+
 _ANY_LEVEL = 1000  # indentation of a list whose entries are still to come
 
 
@@ -152,12 +161,13 @@ class _ListReader:
         self._in_section = in_section
         self.level = _ANY_LEVEL if in_section and level is None else level
 
-    def items(self, number: int, passage: Passage) -> Iterator[NamedItem]:
-        """Yield the entries in a passage."""
+    def items(self, number: int, passage: Passage, repeated: int) -> Iterator[NamedItem]:
+        """Yield the entries in a passage, of which the first `repeated` characters were read before."""
         for at, line in _lines(passage.text):
             bullet = _BULLET.match(line)
             if bullet is None:
-                self._take(line)
+                if at >= repeated:
+                    self._take(line)
                 continue
             indent = len(line) - len(line.lstrip())
             if self.level is not None and indent <= self.level:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rag.passage import Passage
@@ -58,6 +60,16 @@ def test_entries_below_the_first_level_are_no_items():
 def test_a_list_goes_on_in_the_next_passage():
     given = [passage("Suppliers:\n\n- Acme"), passage("- Brunn\n\nCosts are low.\n\n- none")]
     assert [item.name for item in find_items("suppliers", given)] == ["Acme", "Brunn"]
+
+
+def test_the_end_of_an_entry_that_the_next_passage_repeats_does_not_end_the_list():
+    text = "Suppliers:\n\n- Acme. It sells bolts.\n- Brunn"
+    cut = text.index("It sells")
+    given = [
+        replace(passage(text[: text.index("\n- Brunn")]), start=0, end=text.index("\n- Brunn")),
+        replace(passage(text[cut:]), start=cut, end=len(text)),
+    ]
+    assert [item.name for item in find_items("suppliers", given)][-1] == "Brunn"
 
 
 def test_a_list_of_something_else_has_no_items_of_the_kind():
