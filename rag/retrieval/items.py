@@ -25,13 +25,21 @@ _BULLET = re.compile(
     r"^[ \t]*(?:[-*+•·‣◦○●▪■□※]|\(?\d{1,3}[.)]|\(?[a-z가-하ア-ン][.)]|[①-⑳])[ \t]+(?P<item>\S.*)$"
 )
 _LABEL = re.compile(r"^[ \t>*_#-]*(?P<label>[^:：\n|]{1,60}?)[*_ ]*[:：][*_ ]*(?P<value>[^\n]{1,200})$")
-_NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[\w./-]*)"
+_NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[A-Za-z0-9_./-]*)"
 _TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
-    (frozenset(tokens(words, "en")) | frozenset(others.split()), re.compile(pattern))
+    (frozenset(tokens(words, "en")) | frozenset(tokens(others)), re.compile(pattern))
     for words, others, pattern in (
-        ("email emails mail address addresses", "이메일 메일 メール", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-        ("link links url urls website websites", "링크 リンク", r"https?://[^\s)>\]|]+"),
-        ("phone phones telephone number numbers", "전화 電話", r"(?<![\w-])\+?\d[\d() -]{6,}\d(?![\w-])"),
+        (
+            "email emails e-mail e-mails mail address addresses",
+            "이메일 메일 주소 메일주소 이메일주소 メール アドレス メールアドレス",
+            r"[a-zA-Z0-9_.+-]+@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+",
+        ),
+        ("link links url urls website websites", "링크 주소 リンク", r"https?://[^\s)>\]|]+"),
+        (
+            "phone phones telephone number numbers",
+            "전화 번호 전화번호 電話 番号 電話番号",
+            r"(?<![A-Za-z0-9-])\+?\d[\d() -]{6,}\d(?![\d-])",
+        ),
         (
             "amount amounts price prices sum sums",
             "금액 가격 金額 価格",
@@ -39,7 +47,9 @@ _TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-_DATES = frozenset(tokens("date dates deadline deadlines day days", "en")) | {"날짜", "일자", "日付", "日程"}
+_DATES = frozenset(tokens("date dates deadline deadlines day days", "en")) | frozenset(
+    tokens("날짜 일자 마감일 기한 日付 日程 期日 期限 締切")
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,7 @@ def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Ite
     going_on: tuple[str, int | None] = ("", None)  # document whose list may go on in the next passage
     for number, passage in enumerate(passages, 1):
         yield from _heading_items(kind, number, passage, headings)
+        yield from _inner_heading_items(kind, number, passage)
         of_kind = _names_kind(kind, passage.heading.rpartition(" > ")[2])
         reader = _ListReader(kind, of_kind, going_on[1] if going_on[0] == passage.document_id else None)
         yield from reader.items(number, passage, _repeated(passages, number))
@@ -123,6 +134,25 @@ def _heading_items(
             start = max(0, passage.text.find(part))
             end = start + len(part) if part in passage.text else _first_line(passage.text)
             yield NamedItem(number, start, end, part.strip()[:LONGEST])
+
+
+_HEADING = re.compile(r"(?P<level>#+)\s+(?P<title>.*?)(?:\s*\{[^}]*\})?[\s#]*")
+
+
+def _inner_heading_items(kind: frozenset[str], number: int, passage: Passage) -> Iterator[NamedItem]:
+    """Yield the headings in a passage's text that stand under one that names the kind."""
+    above = deeper = 0  # levels of the heading that names the kind, and of those right under it
+    for at, line in _lines(passage.text):
+        heading = _HEADING.fullmatch(line)
+        if heading is None:
+            continue
+        level, title = len(heading["level"]), heading["title"]
+        if level <= above:
+            above = deeper = 0
+        if above and level == (deeper := deeper or level):
+            yield NamedItem(number, at + heading.start("title"), at + heading.end("title"), _short(title))
+        elif not above and _names_kind(kind, title):
+            above = level
 
 
 def _first_line(text: str) -> int:

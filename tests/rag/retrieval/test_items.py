@@ -47,6 +47,27 @@ def test_a_heading_with_a_number_is_one_item_where_it_stands_in_the_text():
     assert [item.name for item in find_items("risks", given)] == ["Risk 1: flood"]
 
 
+def test_headings_right_under_one_of_the_kind_are_items():
+    text = (
+        "## Steps\n\nText.\n\n### Pour\n\nSlowly.\n\n#### Cold\n\n### Stir { #stir }\n\n## Costs\n\n### Oil"
+    )
+    assert [item.name for item in find_items("steps", [passage(text, "Plan > Steps")])] == ["Pour", "Stir"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "items"),
+    [
+        ("이메일", "문의는 desk@mill.example로 한다.", ["desk@mill.example"]),
+        ("電話番号", "受付は03-1234-5678です。", ["03-1234-5678"]),
+        ("リンク", "資料は https://a.example にある。", ["https://a.example"]),
+        ("마감일", "2024년 3월 4일까지 낸다.", ["2024년 3월 4일"]),
+        ("見積書", "見積書 Q-12を受け取った。見積書 Q-15は遅れた。", ["見積書 Q-12", "見積書 Q-15"]),
+    ],
+)
+def test_korean_and_japanese_text_follows_an_item_without_a_space(kind, text, items):
+    assert [item.name for item in find_items(kind, [passage(text)])] == items
+
+
 def test_a_list_under_a_heading_of_the_kind_may_have_another_line_above():
     text = "## Suppliers\n\nThese may be asked:\n\n- Acme\n- Brunn\n\n## Costs\n\nThese rose:\n\n- oil"
     assert [item.name for item in find_items("suppliers", [passage(text)])] == ["Acme", "Brunn"]
