@@ -18,7 +18,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from check_wheels import CONSTRAINTS, PLATFORMS, PYTHONS, SOURCE_ONLY, dry_run_command, pins
+from check_wheels import (
+    CONSTRAINTS,
+    PLATFORMS,
+    PYTHONS,
+    SOURCE_ONLY,
+    WITHOUT_WHEEL,
+    dry_run_command,
+    pins,
+    pins_for,
+)
 
 OUTPUT = CONSTRAINTS.with_name("constraints-hashed.txt")
 HEADER = """\
@@ -58,7 +67,9 @@ def hashed_lines(pinned: Sequence[str], found: Iterable[Mapping[str, str]]) -> s
         known = sorted(every[f"{canonical(name)}=={version}"])
         if not known:
             raise ValueError(f"No file of {line} was found.")
-        lines.append(" \\\n".join([line, *(f"    --hash=sha256:{sha256}" for sha256 in known)]))
+        left_out = " ".join(sorted(WITHOUT_WHEEL.get(name.lower(), ())))
+        wanted = f'{line} ; python_version not in "{left_out}"' if left_out else line
+        lines.append(" \\\n".join([wanted, *(f"    --hash=sha256:{sha256}" for sha256 in known)]))
     return "\n".join(lines) + "\n"
 
 
@@ -88,7 +99,11 @@ def main() -> None:
     every = [line for line in every if line]
     sources = [line for line in every if line.split("==")[0].lower() in SOURCE_ONLY]
     asked = [(sources, [sys.executable, *DRY_RUN])]
-    asked += [(wheels, dry_run_command(python, platform)) for python in PYTHONS for platform in PLATFORMS]
+    asked += [
+        (pins_for(python, wheels), dry_run_command(python, platform))
+        for python in PYTHONS
+        for platform in PLATFORMS
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:  # each waits for the index most of the time
         found = list(pool.map(lambda one: ask(*one), asked))
     options.output.write_text(HEADER + hashed_lines(every, found), encoding="utf-8")

@@ -27,13 +27,12 @@ MOMENT = datetime(2026, 11, 24, tzinfo=UTC)
 # Hashes of the pins
 
 
-@pytest.mark.skipif(not hash_pins.OUTPUT.exists(), reason="make hashes has not been run")
 def test_every_pin_has_hashes_and_no_host_is_named():
     pinned = [line.split("#")[0].strip() for line in hash_pins.CONSTRAINTS.read_text("utf-8").splitlines()]
     pinned = [line for line in pinned if line]
     text = hash_pins.OUTPUT.read_text("utf-8")
     lines = text.splitlines()
-    assert [line.removesuffix(" \\") for line in lines if line[0] not in "# "] == pinned
+    assert [line.removesuffix(" \\").split(" ; ")[0] for line in lines if line[0] not in "# "] == pinned
     for at, line in enumerate(lines):
         if line[0] not in "# ":
             assert line.endswith(" \\") and lines[at + 1].startswith("    --hash=sha256:"), line

@@ -46,6 +46,8 @@ STORES = {
 
 @pytest.fixture(params=STORES)
 def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    if request.param == "deeplake" and sys.version_info >= (3, 14):
+        pytest.skip("deeplake has no wheel for Python 3.14: run this on 3.11 to 3.13")
     name, arguments = STORES[request.param]
     monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("FOOTNOTE_VECTOR_STORE", name)
