@@ -23,6 +23,7 @@ TOLD = 0.4
 """Share of its weight that a word keeps once a chosen sentence has it."""
 OPENING = 2.0  # passages' worth of text at a document's start that introduces it
 INTRODUCES, PROMISED, PROMISED_ABOVE, BOILERPLATE = 1.8, 1.8, 1.3, 0.3
+GOES_ON = 0.6  # factor of a sentence that goes on from one that is not quoted
 TITLED = 2.0  # weight of a word of the document's title or file name
 SAME_DOCUMENT = 0.5  # factor for each sentence of its document that is chosen, where there are several
 LENGTH = 0.7  # power of the length that a sentence's weight is divided by
@@ -45,6 +46,12 @@ _OF_ITSELF = re.compile(
     re.IGNORECASE,
 )
 """Text about the document itself: what it refers to, and how it is to be read."""
+_GOES_ON = re.compile(
+    r"(?:Additionally|In addition|Also|However|Further|Furthermore|Moreover|For example|Thus|Therefore"
+    r"|Accordingly|As a result|This|These|Those|Such|It|They|He|She)\b|(?:Second|Third|Finally),"
+    r"|또한|그러나|하지만|따라서|그리고|이는|また|しかし|そのため|さらに|これ|それ"
+)
+"""Beginning of a sentence that goes on from one before it."""
 _BEGINS_WELL = re.compile(r"[\"'“‘(「『*_\s]*[A-Z0-9À-Þ가-힣ぁ-ヿ一-鿿#]")
 _ENDS_WELL = re.compile(r"[.!?。！？…다요음함][\"'”’)」』*_\s]*\Z")
 
@@ -102,7 +109,7 @@ def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
             if text.startswith(("|", "#")) or not NARROWEST <= width(text) <= WIDEST:
                 continue
             if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text) and not _OF_ITSELF.search(text):
-                prior = _prior(passage.heading, place)
+                prior = _prior(passage.heading, place) * (GOES_ON if _GOES_ON.match(text) else 1.0)
                 yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 

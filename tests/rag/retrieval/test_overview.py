@@ -46,6 +46,11 @@ def test_text_about_the_document_itself_is_no_sentence_of_an_overview():
     assert [pick.number for pick in central_sentences(given)] == [2]
 
 
+def test_a_sentence_that_goes_on_from_another_does_not_lead():
+    given = [passage(1, f"However, {BODY[0].lower()}{BODY[1:]}", ""), passage(2, BODY, "")]
+    assert [pick.number for pick in central_sentences(given, most=1)] == [2]
+
+
 def test_a_heading_that_promises_an_overview_counts_most_right_above_the_sentence():
     given = [passage(n, "No.", "") for n in range(3)]
     given += [passage(3, LEGAL, "Summary > Dredging"), passage(4, BODY, "Summary")]
