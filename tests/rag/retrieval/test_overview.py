@@ -47,7 +47,7 @@ def test_text_about_the_document_itself_is_no_sentence_of_an_overview():
 
 
 def test_a_sentence_that_goes_on_from_another_does_not_lead():
-    given = [passage(1, f"However, {BODY[0].lower()}{BODY[1:]}", ""), passage(2, BODY, "")]
+    given = [passage(1, f"Also {ABSTRACT[0].lower()}{ABSTRACT[1:]}", ""), passage(2, BODY, "")]
     assert [pick.number for pick in central_sentences(given, most=1)] == [2]
 
 
