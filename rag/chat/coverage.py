@@ -1,6 +1,9 @@
 """Coverage of an answer: how many passages of its scope were read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from rag.passage import Passage
 
 _SAID = {
     "en": "Read {read:,} of {total:,} passages in {documents:,} document{s}",
@@ -26,3 +29,8 @@ class Coverage:
         s = "" if self.documents == 1 else "s"
         form = _SAID.get(code, _SAID["en"])
         return form.format(read=self.read, total=self.total, documents=self.documents, s=s)
+
+
+def coverage_of(read: Sequence[Passage], scope: Sequence[Passage]) -> Coverage:
+    """Return the coverage of an answer from some passages of a scope."""
+    return Coverage(len(read), len(scope), len({passage.document_id for passage in scope}))

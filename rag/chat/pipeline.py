@@ -20,7 +20,7 @@ from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
-from rag.chat.coverage import Coverage
+from rag.chat.coverage import Coverage, coverage_of
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
 from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
@@ -28,7 +28,7 @@ from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalon
 from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.chat.whole_answer import answer_whole
-from rag.chat.whole_question import read_whole_question
+from rag.chat.whole_question import WholeQuestion, whole_readings
 from rag.citations.checker import Judge
 from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
@@ -162,6 +162,19 @@ class Reworked:
 
 Aside = Coverage | Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
 """Events for the trace of an answer."""
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Result of reading whole documents: `answered`, or the passages in which nothing asked for was named."""
+
+    answered: bool = False
+    unlisted: Sequence[Passage] = ()
+
+    def coverage(self, read: Sequence[Passage]) -> Iterator[Coverage]:
+        """Yield the coverage of an answer from passages that were found instead of a list."""
+        if self.unlisted and read:
+            yield coverage_of(read, self.unlisted)
 
 
 @dataclass(frozen=True)
@@ -311,10 +324,11 @@ class RagPipeline:
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
-        if self.llm is None and (yield from self._whole(understood.text, turn)):
+        if (whole := (yield from self._whole(understood.text, turn))).answered:
             return
         found = yield from self._retrieve(understood, turn)
         passages = [Passage.from_document(document) for document in found]
+        yield from whole.coverage(passages)
         if turn.carried and turn.goes_on:
             passages = prepend_previous(self.corpus.still_valid(turn.carried), passages, self.k)
         if not passages and (reason := nothing_to_search(turn.question, self.corpus.status())) is not None:
@@ -325,32 +339,40 @@ class RagPipeline:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
 
-    def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, bool]:
-        """Yield the events of an answer about whole documents, if the question asks for one; return if so."""
-        documents = self.corpus.documents_in_scope()
-        whole = read_whole_question(asked, documents) if documents and not turn.goes_on else None
-        if whole is None:
-            return False
-        passages, ids = [], None if turn.widened else whole.document_ids
-        for passage in self.corpus.all_passages(ids):
+    def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, _Whole]:
+        """Yield the events of an answer about whole documents, if the question asks for one."""
+        if self.llm is not None or turn.goes_on or not (documents := self.corpus.documents_in_scope()):
+            return _Whole()
+        readings = list(whole_readings(asked, documents))
+        passages = list(self._passages_for(readings, turn)) if readings else []
+        for whole in readings:
+            ids = None if turn.widened else whole.document_ids
+            among = [passage for passage in passages if _is_among(passage.document_id, ids)]
+            found = answer_whole(
+                asked, whole, among, {one.id: one for one in documents if _is_among(one.id, ids)}
+            )
+            if found is None:
+                continue
+            yield from self.scope.told()
+            if ids is not None and len(ids) < len(documents):
+                yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
+            if whole.kind != "author":
+                yield coverage_of(among, among)
+            turn.watch.lap("retrieve")
+            yield Sources(found.passages)
+            yield from written(found.parts, turn.cancelled)
+            return _Whole(answered=True)
+        lists = bool(readings) and readings[0].kind in ("list", "documents")
+        return _Whole(unlisted=passages if lists else ())
+
+    def _passages_for(self, readings: Sequence[WholeQuestion], turn: Request) -> Iterator[Passage]:
+        """Yield all passages of the documents that some reading of a question is about."""
+        named = [reading.document_ids for reading in readings if reading.document_ids is not None]
+        everywhere = turn.widened or len(named) < len(readings)
+        for passage in self.corpus.all_passages(None if everywhere else frozenset[str]().union(*named)):
             if turn.cancelled():
                 raise Cancelled("The answer was stopped.")
-            passages.append(passage)
-        found = answer_whole(
-            asked, whole, passages, {one.id: one for one in documents if _is_among(one.id, ids)}
-        )
-        if found is None:
-            return False
-        yield from self.scope.told()
-        if ids is not None and len(ids) < len(documents):
-            yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
-        if whole.kind != "author":
-            read = len({passage.document_id for passage in passages})
-            yield Coverage(len(passages), len(passages), read)
-        turn.watch.lap("retrieve")
-        yield Sources(found.passages)
-        yield from written(found.parts, turn.cancelled)
-        return True
+            yield passage
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
         """Yield the events of earlier answers reworked from their stored passages."""

@@ -6,7 +6,7 @@ matched: "What is the AutoGen paper about?" asks for an overview of the AutoGen 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -55,7 +55,9 @@ _LIST = (
         r"\s+(?P<subject>.{2,100}?)[.?!]*$"
         r"|^(?:please )?(?:list|enumerate)\s+(?:the |my )?(?P<listed>.{2,100}?)[.?!]*$"
         r"|^how many\s+(?P<counted>.{2,90}?)\s+(?:are|is|were|do|does|did|have|has|can)\b.{0,60}$"
-        r"|^(?:what|which) are (?:all|all of) (?:the )?(?P<all>.{2,100}?)[.?!]*$",
+        r"|^(?:what|which) are (?:all|all of) (?:the )?(?P<all>.{2,100}?)[.?!]*$"
+        r"|^(?:what|which)\s+(?P<there>.{2,60}?)\s+(?:are there|exist|(?:do|did) (?:we|i|you|they) have"
+        r"|are (?:named|mentioned|listed))\b.{0,40}$",
         re.IGNORECASE,
     ),
     re.compile(
@@ -66,7 +68,8 @@ _LIST = (
     re.compile(
         r"^(?:すべての|全ての|全)(?P<subject>.{1,50}?)を?(?:列挙|挙げ|教え|リスト|示し|一覧|書き出|まとめ).{0,15}$"
         r"|^(?P<listed>.{1,50}?)を?(?:すべて|全て|全部|一覧で|もれなく)(?:列挙|挙げ|教え|リスト|示し|書き出|並べ|まとめ).{0,15}$"
-        r"|^(?P<counted>.{1,50}?)(?:は|が)?(?:全部で|合計)?(?:いくつ|何(?:個|件|つ|種類|人|箇所|項目|段階)).{0,15}$"
+        r"|^(?P<counted>.{1,50}?)(?:は|が)?(?:全部で|合計)?(?:いくつ|何(?:個|件|つ|種類|人|名|社|箇所|か所|項目|段階|本|枚|通|点|台|冊|校|軒|回)).{0,15}$"
+        r"|^(?P<named>.{1,50}?)の(?:一覧|リスト)(?:を|は)?(?:教え|示し|見せ|作|出し|[?？]|$).{0,15}$"
     ),
 )
 _TOPIC = (
@@ -145,6 +148,19 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
             if frozenset(tokens(subject)) - _CONTAINERS:
                 return WholeQuestion(kind, subject, None if kind == "documents" else ids)
     return None
+
+
+def whole_readings(question: str, documents: Sequence[DocumentProfile]) -> Iterator[WholeQuestion]:
+    """Yield how a question may ask about whole documents, the likelier first.
+
+    Things to be listed are looked for by all words of their name before some are taken for a document's.
+    """
+    read = read_whole_question(question, documents)
+    as_written = read_whole_question(question, ()) if read is None or read.document_ids else None
+    if as_written is not None and as_written.kind == "list" and as_written != read:
+        yield as_written
+    if read is not None:
+        yield read
 
 
 def documents_called(question: str, documents: Sequence[DocumentProfile]) -> list[DocumentProfile]:

@@ -25,13 +25,21 @@ _BULLET = re.compile(
     r"^[ \t]*(?:[-*+•·‣◦○●▪■□※]|\(?\d{1,3}[.)]|\(?[a-z가-하ア-ン][.)]|[①-⑳])[ \t]+(?P<item>\S.*)$"
 )
 _LABEL = re.compile(r"^[ \t>*_#-]*(?P<label>[^:：\n|]{1,60}?)[*_ ]*[:：][*_ ]*(?P<value>[^\n]{1,200})$")
-_NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[\w./-]*)"
+_NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[A-Za-z0-9_./-]*)"
 _TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
-    (frozenset(tokens(words, "en")) | frozenset(others.split()), re.compile(pattern))
+    (frozenset(tokens(words, "en")) | frozenset(tokens(others)), re.compile(pattern))
     for words, others, pattern in (
-        ("email emails mail address addresses", "이메일 메일 メール", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
-        ("link links url urls website websites", "링크 リンク", r"https?://[^\s)>\]|]+"),
-        ("phone phones telephone number numbers", "전화 電話", r"(?<![\w-])\+?\d[\d() -]{6,}\d(?![\w-])"),
+        (
+            "email emails e-mail e-mails mail address addresses",
+            "이메일 메일 주소 메일주소 이메일주소 メール アドレス メールアドレス",
+            r"[a-zA-Z0-9_.+-]+@[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+",
+        ),
+        ("link links url urls website websites", "링크 주소 リンク", r"https?://[^\s)>\]|]+"),
+        (
+            "phone phones telephone number numbers",
+            "전화 번호 전화번호 電話 番号 電話番号",
+            r"(?<![A-Za-z0-9-])\+?\d[\d() -]{6,}\d(?![\d-])",
+        ),
         (
             "amount amounts price prices sum sums",
             "금액 가격 金額 価格",
@@ -39,7 +47,9 @@ _TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-_DATES = frozenset(tokens("date dates deadline deadlines day days", "en")) | {"날짜", "일자", "日付", "日程"}
+_DATES = frozenset(tokens("date dates deadline deadlines day days", "en")) | frozenset(
+    tokens("날짜 일자 마감일 기한 日付 日程 期日 期限 締切")
+)
 
 
 @dataclass(frozen=True)
@@ -70,28 +80,31 @@ def find_items(subject: str, passages: Sequence[Passage]) -> list[NamedItem]:
 
 
 def _without_parts(items: Sequence[NamedItem]) -> list[NamedItem]:
-    """Return the items, without those that lie within the words of another."""
-    spans = [(one.number, one.start, one.end) for one in items]
+    """Return the items, without those that lie within another: of "Risk 1" and "Risk 1: fire" the longer."""
+    of: dict[int, list[NamedItem]] = {}
+    for one in items:
+        of.setdefault(one.number, []).append(one)
+    return [one for one in items if not any(_is_part(one, other) for other in of[one.number])]
 
-    def inside(one: NamedItem) -> bool:
-        return any(
-            n == one.number and a <= one.start and one.end <= b and (a, b) != (one.start, one.end)
-            for n, a, b in spans
-        )
 
-    return [one for one in items if not inside(one)]
+def _is_part(one: NamedItem, other: NamedItem) -> bool:
+    if other.name != one.name and other.name.startswith(one.name):
+        return one.start < other.end and other.start < one.end
+    within = other.start <= one.start and one.end <= other.end
+    same = (other.start, other.end) == (one.start, one.end)
+    return within and not same and not one.name.startswith(other.name)
 
 
 def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Iterator[NamedItem]:
     headings: set[tuple[str, str]] = set()
-    open_line = ""  # document whose last line names the kind: its list may go on in the next passage
+    going_on: tuple[str, int | None] = ("", None)  # document whose list may go on in the next passage
     for number, passage in enumerate(passages, 1):
         yield from _heading_items(kind, number, passage, headings)
+        yield from _inner_heading_items(kind, number, passage)
         of_kind = _names_kind(kind, passage.heading.rpartition(" > ")[2])
-        following = of_kind or (bool(open_line) and open_line == passage.document_id)
-        lists, still_open = _list_items(kind, number, passage, following=following)
-        yield from lists
-        open_line = passage.document_id if still_open else ""
+        reader = _ListReader(kind, of_kind, going_on[1] if going_on[0] == passage.document_id else None)
+        yield from reader.items(number, passage, _repeated(passages, number))
+        going_on = passage.document_id, reader.level
         yield from _table_items(kind, number, passage, of_kind=of_kind)
         yield from _labelled_items(kind, number, passage)
         yield from _numbered_items(subject, number, passage)
@@ -100,8 +113,8 @@ def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Ite
 
 def _names_kind(kind: frozenset[str], text: str) -> bool:
     """Return True for a heading or a line that names the kind and little else."""
-    words = [word for word in tokens(text) if not word.isdigit()]
-    return kind <= frozenset(words) and len(words) <= 2 * len(kind) + 4
+    words = frozenset(word for word in tokens(text) if not word.isdigit())
+    return kind <= words and len(words) <= 2 * len(kind) + 4
 
 
 def _heading_items(
@@ -123,6 +136,25 @@ def _heading_items(
             yield NamedItem(number, start, end, part.strip()[:LONGEST])
 
 
+_HEADING = re.compile(r"(?P<level>#+)\s+(?P<title>.*?)(?:\s*\{[^}]*\})?[\s#]*")
+
+
+def _inner_heading_items(kind: frozenset[str], number: int, passage: Passage) -> Iterator[NamedItem]:
+    """Yield the headings in a passage's text that stand under one that names the kind."""
+    above = deeper = 0  # levels of the heading that names the kind, and of those right under it
+    for at, line in _lines(passage.text):
+        heading = _HEADING.fullmatch(line)
+        if heading is None:
+            continue
+        level, title = len(heading["level"]), heading["title"]
+        if level <= above:
+            above = deeper = 0
+        if above and level == (deeper := deeper or level):
+            yield NamedItem(number, at + heading.start("title"), at + heading.end("title"), _short(title))
+        elif not above and _names_kind(kind, title):
+            above = level
+
+
 def _first_line(text: str) -> int:
     spans = sentences(text)
     return spans[0][1] if spans else len(text)
@@ -135,25 +167,59 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         at += len(line) + 1
 
 
-def _list_items(
-    kind: frozenset[str], number: int, passage: Passage, *, following: bool
-) -> tuple[list[NamedItem], bool]:
-    """Return the entries of lists under a line or heading of the kind; and if such a list is still open."""
-    items: list[NamedItem] = []
-    inside, begun = following, False
-    for at, line in _lines(passage.text):
-        bullet = _BULLET.match(line)
-        if bullet and inside:
-            start = at + bullet.start("item")
-            items.append(NamedItem(number, start, at + len(line.rstrip()), _short(bullet["item"])))
-            begun = True
-        elif line.strip() and not bullet:
-            if begun and not line[0].isspace():
-                inside = begun = False
-            heading = line.startswith("#") or line.rstrip().endswith((":", "："))
-            if heading or not inside:
-                inside = _introduces(kind, line) or (inside and line.startswith("####"))
-    return items, inside
+def _repeated(passages: Sequence[Passage], number: int) -> int:
+    """Return how many characters of a passage the one before it ends with."""
+    if number < 2:
+        return 0
+    before, one = passages[number - 2 : number]
+    overlap = before.document_id == one.document_id and before.start < one.start < before.end
+    return before.end - one.start if overlap else 0
+
+
+_ANY_LEVEL = 1000  # indentation of a list whose entries are still to come
+
+
+class _ListReader:
+    """Reads the entries of lists under a line or heading of the kind, those of their first level.
+
+    `level` is the indentation of the list that is read; None outside of one. In a section of the kind every
+    line that ends with a colon begins one.
+    """
+
+    def __init__(self, kind: frozenset[str], in_section: bool, level: int | None) -> None:
+        self._kind = kind
+        self._in_section = in_section
+        self.level = _ANY_LEVEL if in_section and level is None else level
+
+    def items(self, number: int, passage: Passage, repeated: int) -> Iterator[NamedItem]:
+        """Yield the entries in a passage, of which the first `repeated` characters were read before."""
+        for at, line in _lines(passage.text):
+            bullet = _BULLET.match(line)
+            if bullet is None:
+                if at >= repeated:
+                    self._take(line)
+                continue
+            indent = len(line) - len(line.lstrip())
+            if self.level is not None and indent <= self.level:
+                self.level = indent
+                start = at + bullet.start("item")
+                yield NamedItem(number, start, at + len(line.rstrip()), _short(bullet["item"]))
+
+    def _take(self, line: str) -> None:
+        """Note what a line between entries begins or ends."""
+        if not line.strip():
+            return
+        begun = self.level is not None and self.level != _ANY_LEVEL
+        if begun and not line[0].isspace():
+            self.level = None
+        names = _introduces(self._kind, line)
+        if line.startswith("#"):
+            inside = self._in_section = names or (self._in_section and line.startswith("####"))
+            self.level = _ANY_LEVEL if inside else None
+        elif line.rstrip().endswith((":", "：")) and not line[0].isspace():
+            self.level = _ANY_LEVEL if names or self._in_section else None
+        elif self.level is None and names:
+            self.level = _ANY_LEVEL
 
 
 def _introduces(kind: frozenset[str], line: str) -> bool:
@@ -170,7 +236,7 @@ def _short(text: str) -> str:
         head, cut, _ = bare.partition(mark)
         if cut and 2 <= len(head) <= 80:
             return head.strip()
-    return bare[:LONGEST].rstrip(".;,。 ")
+    return bare[:LONGEST].rstrip(".;:：,。 ")
 
 
 def _table_items(

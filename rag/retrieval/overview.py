@@ -22,7 +22,8 @@ NARROWEST, WIDEST = 45, 420  # width of a sentence in Latin letters
 TOLD = 0.4
 """Share of its weight that a word keeps once a chosen sentence has it."""
 OPENING = 2.0  # passages' worth of text at a document's start that introduces it
-INTRODUCES, PROMISED, BOILERPLATE = 1.8, 1.8, 0.3
+INTRODUCES, PROMISED, PROMISED_ABOVE, BOILERPLATE = 1.8, 1.8, 1.3, 0.3
+GOES_ON = 0.6  # factor of a sentence that goes on from one that is not quoted
 TITLED = 2.0  # weight of a word of the document's title or file name
 SAME_DOCUMENT = 0.5  # factor for each sentence of its document that is chosen, where there are several
 LENGTH = 0.7  # power of the length that a sentence's weight is divided by
@@ -37,6 +38,20 @@ _BOILERPLATE = re.compile(
     r"|legal notices?|where you can find)\b|목차|참고 ?문헌|目次|参考文献",
     re.IGNORECASE,
 )
+_OF_ITSELF = re.compile(
+    r"\b(?:refer to|see) (?:note|item|part|section|page|appendix|the notes)\b|\bin conjunction with\b"
+    r"|\bitem \d|\bherein\b|\bcheck mark\b|\bforward-looking\b"
+    r"|\bfollowing (?:table|discussion|section|figure)s?\b|\bsets? forth\b"
+    r"|다음 표|아래 표|次の表|以下の表",
+    re.IGNORECASE,
+)
+"""Text about the document itself: what it refers to, and how it is to be read."""
+_GOES_ON = re.compile(
+    r"(?:Additionally|In addition|Also|However|Further|Furthermore|Moreover|For example|Thus|Therefore"
+    r"|Accordingly|As a result|This|These|Those|Such|It|They|He|She)\b|(?:Second|Third|Finally),"
+    r"|또한|그러나|하지만|따라서|그리고|이는|また|しかし|そのため|さらに|これ|それ"
+)
+"""Beginning of a sentence that goes on from one before it."""
 _BEGINS_WELL = re.compile(r"[\"'“‘(「『*_\s]*[A-Z0-9À-Þ가-힣ぁ-ヿ一-鿿#]")
 _ENDS_WELL = re.compile(r"[.!?。！？…다요음함][\"'”’)」』*_\s]*\Z")
 
@@ -93,17 +108,18 @@ def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
             text = inert(passage.text[start:end])
             if text.startswith(("|", "#")) or not NARROWEST <= width(text) <= WIDEST:
                 continue
-            if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text):
-                prior = _prior(passage.heading, place)
+            if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text) and not _OF_ITSELF.search(text):
+                prior = _prior(passage.heading, place) * (GOES_ON if _GOES_ON.match(text) else 1.0)
                 yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 
 def _prior(heading: str, place: int) -> float:
     """Return the factor of a sentence by its place in the document and the headings above it."""
-    last = " > ".join(heading.split(" > ")[-2:])
-    if _BOILERPLATE.search(last):
+    above, _, own = " > ".join(heading.split(" > ")[-2:]).rpartition(" > ")
+    if _BOILERPLATE.search(f"{above} {own}"):
         return BOILERPLATE
-    return (PROMISED if _OVERVIEW.search(last) else 1.0) * (INTRODUCES if place <= OPENING else 1.0)
+    promised = PROMISED if _OVERVIEW.search(own) else PROMISED_ABOVE if _OVERVIEW.search(above) else 1.0
+    return promised * (INTRODUCES if place <= OPENING else 1.0)
 
 
 def _title(passage: Passage) -> frozenset[str]:

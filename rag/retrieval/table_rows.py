@@ -23,6 +23,10 @@ PROMOTED = 3
 """Passages that are taken for their rows at most."""
 LEAST = 0.4
 """Least score of such a row."""
+PART = 0.9
+"""Factor of a row under a section that is not asked for: the figure of one region, not of all."""
+_TOTAL = frozenset(tokens("total overall consolidated", "en")) | frozenset(tokens("합계 총계 전체 合計 総計"))
+"""Words of a label that need not be asked for."""
 _ABOVE = 400  # characters above a table that may name it
 _DIGIT = re.compile(r"\d")
 
@@ -105,7 +109,9 @@ class _Scorer:
         under = (row.section - row.label) & self._asked
         above = (row.above & self._asked) - row.label - row.section
         covered = (asked + self._sum(under) + self._sum(above) / 2) / self._total
-        return sqrt(asked / self._sum(row.label) * min(covered, 1.0))
+        part = PART if row.section and not row.section & self._asked else 1.0
+        named = self._sum(row.label - (_TOTAL - self._asked))
+        return part * sqrt(asked / named * min(covered, 1.0))
 
     def _sum(self, words: frozenset[str]) -> float:
         return sum(self._weight.get(word, 0.0) for word in words)

@@ -1,4 +1,5 @@
 import pytest
+from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
 from rag.chat.answer import Done, Sources
@@ -37,8 +38,9 @@ class Shelf(Corpus):
         yield from (one for one in PASSAGES if document_ids is None or one.document_id in document_ids)
 
 
-def asked(question: str):
-    pipeline = RagPipeline(RunnableLambda(lambda _: []), corpus=Shelf(), scope=EVERYTHING)
+def asked(question: str, found=()):
+    documents = [Document(one.text, id=one.id, metadata=vars(one) | {"found_by": {}}) for one in found]
+    pipeline = RagPipeline(RunnableLambda(lambda _: documents), corpus=Shelf(), scope=EVERYTHING)
     events = list(pipeline.ask(question, [], never))
     done = next(event for event in events if isinstance(event, Done))
     sources = next(event for event in events if isinstance(event, Sources))
@@ -91,3 +93,15 @@ def test_an_author_of_the_file_alone_is_told_as_that():
 def test_a_list_of_which_nothing_is_named_is_searched():
     _, done, _ = asked("List all penguins")
     assert done.text == "Your documents do not seem to answer this."
+
+
+def test_a_list_that_is_searched_says_how_little_of_the_scope_was_read():
+    events, done, _ = asked("How many bakers are there?", PASSAGES[:1])
+    assert "bakers of Brunn" in done.text
+    assert Coverage(1, 2, 2) in events
+
+
+@pytest.mark.parametrize("question", ["When does the lease begin?", "List all penguins"])
+def test_coverage_is_said_only_of_a_list_and_of_what_was_read(question: str):
+    events, _, _ = asked(question, PASSAGES[:1] if "lease" in question else ())
+    assert not any(isinstance(event, Coverage) for event in events)

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.chat.whole_question import read_whole_question
+from rag.chat.whole_question import read_whole_question, whole_readings
 from rag.ingest.document_profile import DocumentProfile
 from storage.records import DocumentFact
 
@@ -21,6 +21,9 @@ DOCUMENTS = [LEASE, REPORT, *OTHERS]
         ("Tell me about risks", "topic", "risks", None),
         ("List all suppliers in my documents.", "list", "suppliers", None),
         ("How many invoices are there?", "list", "invoices", None),
+        ("Which suppliers do we have?", "list", "suppliers", None),
+        ("仕入先の一覧を教えてください", "list", "仕入先", None),
+        ("仕入先は何社ありますか", "list", "仕入先", None),
         ("모든 공급업체를 나열해 줘", "list", "공급업체", None),
         ("すべての請求書を列挙して", "list", "請求書", None),
         ("Which documents mention the flood of 1932?", "documents", "the flood of 1932", None),
@@ -46,3 +49,13 @@ def test_a_question_about_all_is_recognised(question, kind, subject, ids):
 )
 def test_a_question_that_a_passage_answers_is_searched(question: str):
     assert read_whole_question(question, DOCUMENTS) is None
+
+
+def test_things_to_be_listed_are_read_as_written_before_a_word_of_them_names_a_document():
+    read = [(one.subject, one.document_ids) for one in whole_readings("List all mill owners", DOCUMENTS)]
+    assert read == [("mill owners", None), ("owners", {"1"})]
+
+
+def test_a_question_that_names_no_document_has_one_reading():
+    assert [one.kind for one in whole_readings("List all suppliers", DOCUMENTS)] == ["list"]
+    assert list(whole_readings("When did it open?", DOCUMENTS)) == []

@@ -40,6 +40,23 @@ def test_rows_of_tables_and_headings_are_no_sentences_of_an_overview():
     assert central_sentences([passage(1, "# Harbour\n\n| Quay | Cranes |\n|---|---|\n| A | 2 |", "")]) == []
 
 
+def test_text_about_the_document_itself_is_no_sentence_of_an_overview():
+    itself = "For the harbour basin, the cranes and the quay of Brunn refer to Note 15 of the harbour plan."
+    given = [passage(1, itself, "Abstract"), passage(2, BODY, "Basin")]
+    assert [pick.number for pick in central_sentences(given)] == [2]
+
+
+def test_a_sentence_that_goes_on_from_another_does_not_lead():
+    given = [passage(1, f"Also {ABSTRACT[0].lower()}{ABSTRACT[1:]}", ""), passage(2, BODY, "")]
+    assert [pick.number for pick in central_sentences(given, most=1)] == [2]
+
+
+def test_a_heading_that_promises_an_overview_counts_most_right_above_the_sentence():
+    given = [passage(n, "No.", "") for n in range(3)]
+    given += [passage(3, LEGAL, "Summary > Dredging"), passage(4, BODY, "Summary")]
+    assert [pick.number for pick in central_sentences(given, most=1)] == [5]
+
+
 def test_a_section_has_all_passages_under_its_heading():
     given = [
         passage(n, BODY, head)

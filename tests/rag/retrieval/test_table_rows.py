@@ -52,6 +52,13 @@ def test_section_and_caption_decide_between_rows_of_one_label():
     assert best_row("What were the costs of paper?", SALES, COSTS) == "| Paper | 3 | 4 |"
 
 
+def test_the_row_of_a_total_comes_before_those_of_parts_that_were_not_asked_for():
+    parts = SALES.replace("Paper", "Net sales")
+    total = "Net sales by kind\n\n| | 2023 | 2022 |\n| --- | --- | --- |\n| Total net sales | 19 | 42 |"
+    assert best_row("How did net sales change?", parts, total) == "| Total net sales | 19 | 42 |"
+    assert best_row("How did net sales in Japan change?", parts, total) == "| Net sales | 7 | 8 |"
+
+
 def test_a_table_found_far_behind_takes_the_last_place():
     found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
     kept = promote_rows("What were net sales of paper in Japan?", found, 3)
