@@ -425,8 +425,9 @@ class RagPipeline:
     def _search(self, retriever: Searching, standalone: StandaloneQuestion) -> Sequence[Document]:
         if self.k is None:
             return retriever.invoke(standalone.text)
-        found = search_variants(retriever, standalone.variants, DEPTH)
-        return promote_rows(standalone.text, found, self.fetch_k or self.k)
+        wanted = self.fetch_k or self.k
+        found = search_variants(retriever, standalone.variants, max(DEPTH, wanted))
+        return promote_rows(standalone.text, found, wanted)
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""

@@ -151,3 +151,16 @@ def test_documents_that_are_still_being_read_are_said_to_be(library: Library):
 def test_a_pipeline_over_any_retriever_takes_it_as_searchable(library: Library):
     pipeline = RagPipeline(library.retriever("bm25", 3))
     assert "do not seem to answer" in said(list(pipeline.ask("When was it built?", [], never)))
+
+
+def test_as_many_passages_are_read_as_the_settings_ask_for(library: Library):
+    for number in range(45):
+        put(
+            library,
+            f"# Crane {number}\n\nCrane number {number} lifts {60 + number} tonnes.\n",
+            f"{number}.md",
+        )
+    pipeline = make_pipeline(Settings(retriever="bm25", k=45), library, None)
+    events = pipeline.ask("What does each crane lift?", [], never)
+    (sources,) = (event for event in events if isinstance(event, Sources))
+    assert len(sources.passages) == 45
