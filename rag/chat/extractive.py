@@ -14,7 +14,7 @@ from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.retrieval.spelling import corrected
 from rag.text.language import language
 from rag.text.markers import inert
-from rag.text.tables import TableRow, markdown_table, read_tables, rows
+from rag.text.tables import TableRow, markdown_table, read_tables, rows, whole_caption
 from rag.text.tokenize import tokens
 
 NOT_FOUND = {
@@ -92,7 +92,7 @@ def quoted(passage: Passage, start: int, end: int) -> str:
         return inert(passage.text[start:end])
     header = _header_above(passage) if table is None else table.header
     told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
-    caption = inert(passage.text[table.caption : table.start]) if table else ""
+    caption = inert(whole_caption(passage.text, table)) if table else ""
     return f"{caption}\n\n{told}" if caption else told
 
 

@@ -9,6 +9,7 @@ _TABLE = re.compile(
 )
 _CAPTION = re.compile(r"^(?![ \t]*[|#])[^\n]{1,200}(?<![.!?。！？\s])[ \t]*\n(?:[ \t]*\n)?\Z", re.M)
 _ROW = re.compile(r"^[ \t]*\|[^\n]*", re.M)
+_WRAPPED = 4  # lines above its last that a caption may begin on
 _LONGEST_CAPTION = 204
 BAR = re.compile(r"(?<!\\)\|")
 """Bar between two cells; one within a cell is written `\\|`."""
@@ -62,6 +63,20 @@ def read_tables(text: str) -> list[TableBlock]:
 def _caption(text: str, start: int) -> int:
     found = _CAPTION.search(text, max(0, start - _LONGEST_CAPTION), start)
     return found.start() if found else start
+
+
+def whole_caption(text: str, table: TableBlock) -> str:
+    r"""Return a table's caption with the lines above that its sentence began on.
+
+    >>> text = "Net sales were as follows (in\nmillions):\n| Mac | iPad |\n|---|---|\n| 6,840 | 5,791 |"
+    >>> whole_caption(text, read_tables(text)[0])
+    'Net sales were as follows (in millions):'
+    """
+    caption = text[table.caption : table.start].strip()
+    above = text[: table.caption].removesuffix("\n").split("\n")[-_WRAPPED:]
+    while caption[:1].islower() and above and above[-1].strip() and above[-1].lstrip()[0] not in "#|":
+        caption = f"{above.pop().strip()} {caption}"
+    return caption
 
 
 def rows(text: str, start: int, end: int) -> Iterator[TableRow]:

@@ -1,9 +1,10 @@
 """Tables in a text, read as cells with their exact spans."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.tables import cells, markdown_table, read_tables
+from rag.text.tables import cells, markdown_table, read_tables, whole_caption
 
 SALES = """\
 Net sales by category (in millions):
@@ -45,3 +46,17 @@ def test_what_is_written_as_a_table_is_read_as_it_was(told):
 
 def test_a_bar_in_a_cell_is_no_border():
     assert cells(r"| a \| b | c |") == ("a | b", "c")
+
+
+@pytest.mark.parametrize(
+    ("above", "caption"),
+    [
+        ("Net sales were as follows (in\nmillions):", "Net sales were as follows (in millions):"),
+        ("Sales rose.\n\nin millions", "in millions"),
+        ("# Note 2\nin millions", "in millions"),
+        ("Some text\nProducts", "Products"),
+    ],
+)
+def test_a_caption_is_read_from_the_line_its_sentence_began_on(above: str, caption: str):
+    text = f"{above}\n| Mac | iPad |\n|---|---|\n| 6,840 | 5,791 |"
+    assert whole_caption(text, read_tables(text)[0]) == caption
