@@ -1,4 +1,4 @@
-"""Where the server of a data directory answers this computer, and the token that its commands show there.
+"""Address at which a data directory's server answers this computer, and the token of its commands.
 
 The server writes both to a file that only its user can read; whoever reads it could read the data directory.
 """

@@ -25,7 +25,7 @@ _STATE = "model-server"
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What the last attempt with a server gave, shown as long as its address stays in the form."""
+    """Result of the last attempt with a server, shown as long as its address stays in the form."""
 
     url: str
     models: tuple[str, ...] = ()
