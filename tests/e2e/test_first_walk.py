@@ -51,7 +51,10 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         with serving(tmp_path) as again:
             visitor = visit(again.url)
             page = visitor.page
-            chat = page.get_by_role("button", name="How many containers")
+            sidebar = page.get_by_test_id(
+                "stSidebarUserContent"
+            )  # the page may offer a question of these words
+            chat = sidebar.get_by_role("button", name="How many containers")
             click(chat, then=visitor.answers().nth(1))
             visitor.finished(2)
             _delete_the_document(visitor)

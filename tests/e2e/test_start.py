@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Visitor, again, press
+from tests.rag.fake_llm import FakeLLM
 
 Visit = Callable[..., Visitor]
 
@@ -26,14 +27,18 @@ def test_torch_is_not_loaded(server: Server, visit: Visit, tmp_path: Path):
 def test_settings_open_by_keyboard_and_save(server: Server, visit: Visit):
     visitor = visit(server.url + "/settings")
     page = visitor.page
-    box = page.get_by_label("Model (leave empty to turn off)")
-    press(page.get_by_role("tab", name="On a server"), then=box)
+    address = page.get_by_label("Base URL")
+    press(page.get_by_role("tab", name="On a server"), then=address)
+    with FakeLLM() as fake:
 
-    def name_it(patience: float) -> None:
-        box.fill("some-model", timeout=patience)
-        box.press("Enter", timeout=patience)
+        def list_models(patience: float) -> None:
+            address.fill(fake.url, timeout=patience)
+            page.get_by_role("button", name="List models").press("Enter", timeout=patience)
 
-    again(name_it, page.get_by_text("Answers are written by some-model."))
+        model = page.get_by_role("combobox", name="Model")
+        again(list_models, lambda patience: expect(model).to_have_value("fake", timeout=patience))
+        written = page.get_by_text("Answers are written by fake.")
+        press(page.get_by_role("button", name="Test and save"), then=written)
     page.reload()
-    expect(page.get_by_label("Model (leave empty to turn off)")).to_have_value("some-model")
+    expect(written).to_be_visible()
     assert visitor.strangers() == []
