@@ -1,8 +1,8 @@
 """Every ledger that an earlier version wrote, opened by this one: all of it is there, and answers the same.
 
 `ledgers/` has one of each revision, written by the code of its time, as SQL: two documents, and a chat of two
-questions answered without a model. Whoever adds a migration writes one of its revision with write_ledger.py. Those of
-0014, 0015 and 0017 were made from the one before by the migration, since several migrations came in at once.
+questions answered without a model. Whoever adds a migration writes one of its revision with write_ledger.py.
+Those of 0014, 0015 and 0017 were made from the one before by the migration: several came in at once.
 """
 
 import hashlib
