@@ -128,7 +128,9 @@ class Workspace:
         if attached:
             self._refuse_unread(attached)
             return self.pipeline_within(scope_of_attached(attached), retriever=retriever)
-        scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
+        scope = EVERYTHING
+        if conversation_id is not None:
+            scope = scope_of(self.choices, conversation_id, self.library.profiles)
         return self.pipeline_within(scope, retriever=retriever)
 
     def add(
@@ -201,14 +203,15 @@ class Workspace:
         conversation_id: str | None,
         question: str,
         *,
-        searching: Sequence[Collection[str]] = (),
+        searching: Sequence[Collection[Any]] = (),
         after: Collection[str] = (),
     ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
-        Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags),
-        or everything; it is deleted where the question is refused. The documents `after` are attached to the
-        question, which is searched in them alone. A conversation with a scope includes them from then on.
+        Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags,
+        filters), or everything; it is deleted where the question is refused. The documents `after` are
+        attached to the question, which is searched in them alone. A conversation with a scope includes them
+        from then on.
         """
         self.deletions.finish()  # what was deleted before a question is not found by it
         if conversation_id is None:
@@ -414,7 +417,7 @@ class Workspace:
         return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)
 
     def _opened_with(
-        self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
+        self, question: str, searching: Sequence[Collection[Any]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
         with self._deleted_if_refused(conversation_id):

@@ -122,16 +122,19 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
     if not answer.narrowed_to:
         return
     with st.container(key=f"narrowed-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
-        if workspace is not None and question is not None:
-            search = partial(
-                workspace.otherwise,
-                question.id,
-                question.content,
-                searched=question.standalone_question,
-                widened=True,
-            )
-            _button("Search all", f"widen-{answer.id}", "close", search)
+        if workspace is None or question is None:
+            st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
+            return
+        search = partial(
+            workspace.otherwise,
+            question.id,
+            question.content,
+            searched=question.standalone_question,
+            widened=True,
+        )
+        st.caption("Only documents of:", width="content")
+        name = f":material/filter_alt: {label(answer.narrowed_to, 300)}"
+        scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
 
 
 def searched_for(standalone: str | None, question: Message) -> str:
