@@ -5,11 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any
+from typing import Any, get_args
 
 from rag.chat.answer import Done, Sources
 from rag.chat.check_text import CHECK, CheckedText, CheckProgress
@@ -40,7 +41,7 @@ from rag.quota import Limits, Quota
 from rag.settings import RetrieverName, Settings
 from rag.undo import Deletions
 from storage.accounts import Account
-from storage.answers import Feedback, Standings, Traces
+from storage.answers import Feedback, Standings, Trace, Traces
 from storage.audit_log import AuditLog, Detail, Kind
 from storage.choices import Choices
 from storage.conversations import Conversations
@@ -52,12 +53,41 @@ from storage.tags import Tags
 
 log = logging.getLogger(__name__)
 
+OtherModel = Callable[[str], tuple[Settings, LanguageModel | None]]
+
 MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 MOST_INTRODUCED = 100  # documents whose introduction is kept
 EVERY = 1_000_000  # messages of a conversation
 CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
+
+
+CHOSEN_SEARCH, CHOSEN_MODEL = "chosen_search", "chosen_model"  # their keys among the stored settings
+
+
+@dataclass(frozen=True)
+class AnswerWith:
+    """Search mode and language model that were chosen for one answer; without, those of the settings."""
+
+    retriever: RetrieverName | None = None
+    model: str | None = None
+
+    @classmethod
+    def of(cls, trace: Trace | None) -> "AnswerWith":
+        """Return what an earlier answer was made with, by its stored settings."""
+        kept = {} if trace is None else trace.settings
+        name = kept.get(CHOSEN_SEARCH)
+        return cls(name if name in get_args(RetrieverName) else None, kept.get(CHOSEN_MODEL))
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is stored of it with the answer."""
+        chosen = {CHOSEN_SEARCH: self.retriever, CHOSEN_MODEL: self.model}
+        return {name: value for name, value in chosen.items() if value}
+
+
+USUAL = AnswerWith()
 
 
 class Workspace:
@@ -70,8 +100,12 @@ class Workspace:
         jobs: Jobs,
         current: Current,
         opened: SharedEmbedders | None = None,
+        other_model: OtherModel | None = None,
     ):
-        """Open nothing heavy yet; `opened` shares the embedding models of the process."""
+        """Open nothing heavy yet; `opened` shares the embedding models of the process.
+
+        `other_model` returns settings and client of another model, by its name.
+        """
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
@@ -98,7 +132,7 @@ class Workspace:
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._asking = threading.Lock()  # held from the check of the quota to the start of the answer
-        self._current = current
+        self._current, self._other_model = current, other_model
 
     def recover(self) -> None:
         """Repair the library, continue unfinished documents, and open what the first question needs."""
@@ -109,29 +143,38 @@ class Workspace:
         self.library.indexes.words.answering.warm()
 
     def pipeline_within(
-        self, scope: Scope, *, retriever: RetrieverName | None = None, k: int | None = None
+        self,
+        scope: Scope,
+        *,
+        retriever: RetrieverName | None = None,
+        k: int | None = None,
+        model: str | None = None,
     ) -> RagPipeline:
-        """Return the RAG pipeline in a scope; `retriever` and `k` override the settings."""
-        settings, llm = self._current()
+        """Return the RAG pipeline in a scope; `retriever`, `k` and `model` override the settings."""
+        current = self._current
+        if model and self._other_model is not None:
+            current = self._metered(partial(self._other_model, model))
+        settings, llm = current()
         return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
 
     def pipeline(
         self,
         conversation_id: str | None = None,
         attached: Sequence[AttachedRecord] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> RagPipeline:
         """Return the RAG pipeline with the current settings, in the scope of a conversation.
 
-        Documents `attached` to a question are its scope instead; `retriever` overrides the settings.
+        Documents `attached` to a question are its scope instead; `made_with` overrides the settings.
         """
+        scope = EVERYTHING
         if attached:
             self._refuse_unread(attached)
-            return self.pipeline_within(scope_of_attached(attached), retriever=retriever)
-        scope = EVERYTHING
-        if conversation_id is not None:
+            scope = scope_of_attached(attached)
+        elif conversation_id is not None:
             scope = scope_of(self.choices, conversation_id, self.library.profiles)
-        return self.pipeline_within(scope, retriever=retriever)
+        made = self.pipeline_within(scope, retriever=made_with.retriever, model=made_with.model)
+        return replace(made, made_with={**made.made_with, **made_with.notes})
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -287,36 +330,41 @@ class Workspace:
         *,
         searched: str | None = None,
         widened: bool = False,
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> TurnRecord:
         """Ask a new version of an earlier question; `searched` is searched word for word.
 
-        A `widened` one is searched in the whole scope, whatever documents it names. `retriever` is for this
+        A `widened` one is searched in the whole scope, whatever documents it names. `made_with` is for this
         answer alone.
         """
         begin = partial(self._conversation().begin_version, question_id, question)
-        return self._answered(lambda: begin(searched=searched, widened=widened), retriever=retriever)
+        return self._answered(lambda: begin(searched=searched, widened=widened), made_with=made_with)
 
-    def answer_again(self, answer_id: str, retriever: RetrieverName | None = None) -> TurnRecord:
-        """Generate another answer to a question, with this `retriever` if given; earlier ones are kept."""
+    def answer_again(self, answer_id: str, made_with: AnswerWith | None = None) -> TurnRecord:
+        """Generate another answer to a question; earlier ones are kept.
+
+        It is made with the search mode and the model that the earlier one was, unless others are given.
+        """
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(
             asked.id,
             asked.content,
             searched=asked.standalone_question,
             widened=asked.narrowed_to is not None,
-            retriever=retriever,
+            made_with=made_with or AnswerWith.of(self.traces.get(answer_id)),
         )
 
     def retry(self, answer_id: str) -> TurnRecord:
-        """Answer a question again; an empty answer is replaced, another one kept."""
+        """Answer a question again, with the same search and model; an empty answer is replaced."""
         if self.conversations.message(answer_id).content:
             return self.answer_again(answer_id)
-        return self._answered(lambda: self.conversations.begin_retry(answer_id))
+        made_with = AnswerWith.of(self.traces.get(answer_id))
+        return self._answered(lambda: self.conversations.begin_retry(answer_id), made_with=made_with)
 
     def go_on(self, answer_id: str) -> TurnRecord:
-        """Continue an answer that ended early."""
-        return self._answered(lambda: self.conversations.begin_continuation(answer_id))
+        """Continue an answer that ended early, with the same model."""
+        made_with = AnswerWith.of(self.traces.get(answer_id))
+        return self._answered(lambda: self.conversations.begin_continuation(answer_id), made_with=made_with)
 
     def answering(self, answer_id: str) -> Job[Any] | None:
         """Return the running job of an answer, if any."""
@@ -465,11 +513,11 @@ class Workspace:
         self,
         searching: str | None = None,
         attached: Sequence[AttachedRecord] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> Conversation:
         return Conversation(
             self.conversations,
-            partial(self.pipeline, searching, attached, retriever),
+            partial(self.pipeline, searching, attached, made_with),
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
@@ -484,18 +532,18 @@ class Workspace:
         self,
         begin: Callable[[], TurnRecord],
         after: Collection[str] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> TurnRecord:
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()
-            self._answer(turn, after, retriever)
+            self._answer(turn, after, made_with)
         return turn
 
-    def _answer(self, turn: TurnRecord, after: Collection[str], retriever: RetrieverName | None) -> None:
+    def _answer(self, turn: TurnRecord, after: Collection[str], made_with: AnswerWith) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            about = self._conversation(turn.conversation_id, turn.question.attached, retriever)
+            about = self._conversation(turn.conversation_id, turn.question.attached, made_with)
             yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)
             self._check(turn)

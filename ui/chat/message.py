@@ -11,7 +11,7 @@ from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
 from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
@@ -154,6 +154,8 @@ def _show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) 
             go_on = partial(workspace.go_on, answer.id)
             _button("Continue", f"continue-{answer.id}", "play_arrow", go_on, "secondary")
         _button("Retry", f"retry-{answer.id}", "refresh", partial(workspace.retry, answer.id), "secondary")
+        if answer.state == "failed":
+            _show_other_ways(answer, workspace)
 
 
 def _button(
@@ -430,7 +432,17 @@ def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> N
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button("Answer again", f"again-{message.id}", "refresh", again)
-            answer_actions.another_search(message, workspace, lambda mode: _act(partial(again, mode)))
+            _show_other_ways(message, workspace)
+
+
+def _show_other_ways(message: Message, workspace: Workspace) -> None:
+    """Show buttons that answer again with another search or model."""
+
+    def again(made_with: AnswerWith) -> None:
+        _act(partial(workspace.answer_again, message.id, made_with))
+
+    answer_actions.another_search(message, workspace, again)
+    answer_actions.another_model(message, workspace, again)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:

@@ -56,6 +56,8 @@ _SETTINGS = {
     "order": "Order in the prompt",
     "model": "Language model",
     "server": "Model server",
+    "chosen_search": "Search chosen for this answer",
+    "chosen_model": "Model chosen for this answer",
     "context_tokens": "Context window, tokens",
 }
 _NOT_RETRIEVERS = {
@@ -197,5 +199,5 @@ def _duration(ms: float) -> str:
 def settings(kept: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list item for each stored setting; unknown ones keep their own name."""
     for name, value in kept.items():
-        shown = retriever_name(str(value)) if name == "retriever" else str(value)
+        shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
         yield f"- {_SETTINGS.get(name, label(name, 40))}: {label(shown, 200)}"
