@@ -19,7 +19,8 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers.file_properties import completed
-from rag.ingest.parsers.pdf_tables import Cell, PdfTable, Word, cell_words, find_tables
+from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
+from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
