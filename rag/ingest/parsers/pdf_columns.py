@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.ingest.parsers.pdf_rows import TIGHT, Cell, Row, Segment, overlap
+from rag.ingest.parsers.pdf_rows import TIGHT, Cell, Row, Segment, overlap, touch
 
 STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
 _OUTDENT = 5.0  # a section's name stands so far before labels
@@ -32,7 +32,7 @@ class TableColumns:
     @staticmethod
     def _extent(data: Sequence[Row], edge: tuple[float, float]) -> tuple[float, float]:
         """Return a column's edges with the currency signs in it."""
-        signs = [cell.left for row in data for cell in row.figures if overlap(edge, cell.core) > 0]
+        signs = [cell.left for row in data for cell in row.figures if touch(edge, cell.core)]
         return min([edge[0], *signs]), edge[1]
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class TableColumns:
         """Return whether a line is drawn between two rows over some of the columns."""
         start, end = self.extents[0][0], self.extents[-1][1]
         return any(
-            below.middle < height < above.middle and overlap((left, right), (start, end)) > 0
+            below.middle < height < above.middle and touch((left, right), (start, end))
             for left, right, height in self.rules()
         )
 
@@ -149,7 +149,7 @@ class TableColumns:
         """Return whether a remark stands right under the header of one of several columns."""
         if len(above.segments) == 1 or above.middle - row.middle >= TIGHT * row.size:
             return False
-        under = [one for one in above.segments if overlap(_box(one), _box(remark)) > 0]
+        under = [one for one in above.segments if touch(_box(one), _box(remark))]
         return len(under) == 1 and _misalignment(remark, _box(under[0])) <= STACKED * row.size
 
     def _spanned(
@@ -161,12 +161,12 @@ class TableColumns:
     ) -> list[int]:
         """Return the columns that a header stands over; 0 is the labels'."""
         box = block.left, block.right
-        hits = [place for place, edge in enumerate(extents) if overlap(edge, box) > 0]
+        hits = [place for place, edge in enumerate(extents) if touch(edge, box)]
         if not hits:
             if block.left < self.labels_right and block.right <= extents[0][0]:
                 return [0]
             hits = [max(range(len(extents)), key=lambda place: overlap(extents[place], box))]
-        free = [not any(overlap(edge, (rival.left, rival.right)) > 0 for rival in rivals) for edge in extents]
+        free = [not any(touch(edge, (rival.left, rival.right)) for rival in rivals) for edge in extents]
         low, high = hits[0], hits[-1]
         if any(free[max(low - 1, 0) : low] + free[high + 1 : high + 2]):
             ruled = self._ruled(block, extents)
@@ -211,7 +211,7 @@ def _columns_of_words(
         for row in body
         if row.is_data
         for segment in row.segments[1:]
-        if not segment.is_figure and all(overlap(edge, segment.core) <= 0 for edge in figures)
+        if not segment.is_figure and all(not touch(edge, segment.core) for edge in figures)
     ]
     runs: list[list[float]] = []
     for left, right in sorted(between):
@@ -258,7 +258,7 @@ def _header_blocks(rows: Sequence[Row], remarks: Sequence[Segment], rules: Rules
         tight = number > 0 and rows[number - 1].middle - row.middle < TIGHT * row.size
         fewer = number > 0 and len(rows[number - 1].segments) < len(row.segments)
         for segment in (one for one in row.segments if one not in remarks):
-            over = [block for block in above if overlap(_box(block.segments[-1]), _box(segment)) > 0]
+            over = [block for block in above if touch(_box(block.segments[-1]), _box(segment))]
             one = tight and len(over) == 1 and _alone_below(over[0], row) and _aligned(over[0], segment)
             if one and not (fewer and _rule_between(over[0], segment, rules)):
                 over[0].segments.append(segment)
@@ -282,7 +282,7 @@ def _box(segment: Segment) -> tuple[float, float]:
 
 
 def _alone_below(block: _Block, row: Row) -> bool:
-    return sum(overlap((block.left, block.right), _box(segment)) > 0 for segment in row.segments) == 1
+    return sum(touch((block.left, block.right), _box(segment)) for segment in row.segments) == 1
 
 
 def _aligned(block: _Block, segment: Segment) -> bool:

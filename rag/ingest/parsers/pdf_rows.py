@@ -4,7 +4,7 @@ Coordinates are points along the direction of reading.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -170,14 +170,16 @@ def _rows(words: Sequence[Word]) -> list[Row]:
 def _row(words: list[Word]) -> Row:
     words.sort(key=lambda word: word.left)
     middle = words[len(words) // 2]
-    segments = [Segment(words)] if _is_justified(words) else _segments(words)
+    segments = [Segment(words)] if len(words) == 1 or _is_justified(words) else _segments(words)
     return Row(segments, middle.middle, middle.size)
 
 
 def _is_justified(words: Sequence[Word]) -> bool:
     """Return whether words stand evenly apart, as in a line of prose that fills its column."""
+    if len(words) < _JUSTIFIED_WORDS:
+        return False
     small = sum(word.text[0].isalpha() and not word.text[0].isupper() for word in words)
-    if len(words) < _JUSTIFIED_WORDS or 2 * small < len(words):
+    if 2 * small < len(words):
         return False
     bulleted = not words[0].text[0].isalnum()
     gaps = [word.left - before.right for before, word in pairwise(words[bulleted:])]
@@ -202,7 +204,7 @@ def _begins_figure(words: Sequence[Word], word: Word) -> bool:
 
 
 def _may_open(text: str) -> bool:
-    return len(text) < _OPENING_LENGTH and bool(_OPENING.fullmatch(text))
+    return not text[-1].isalnum() and len(text) < _OPENING_LENGTH and bool(_OPENING.fullmatch(text))
 
 
 def _glued(groups: Sequence[Sequence[Word]]) -> list[Segment]:
@@ -228,7 +230,9 @@ def _glues(before: Segment, segment: Segment) -> bool:
     return False
 
 
-def _inner_glue(words: Sequence[Word]) -> set[int]:
+def _inner_glue(words: Sequence[Word]) -> Collection[int]:
+    if len(words) == 1:
+        return ()
     return {
         place for place, (before, word) in enumerate(pairwise(words), 1) if _sticks(before.text, word.text)
     }
@@ -243,6 +247,11 @@ def _sticks(before: str, text: str) -> bool:
 def is_blank(text: str) -> bool:
     """Return whether a cell holds a sign for no number."""
     return _BLANK.fullmatch(text) is not None
+
+
+def touch(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    """Return whether two spans have a point in common."""
+    return a[0] < b[1] and b[0] < a[1]
 
 
 def overlap(a: tuple[float, float], b: tuple[float, float]) -> float:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from rag.ingest.parsers.pdf_columns import STACKED, Rules, TableColumns
-from rag.ingest.parsers.pdf_rows import TIGHT, Cell, Row, Word, is_blank, overlap, row_blocks
+from rag.ingest.parsers.pdf_rows import TIGHT, Cell, Row, Word, is_blank, row_blocks, touch
 
 _NEXT_ROW = 4.5  # greatest distance of two rows of a table
 _PARAGRAPH = 1.7
@@ -122,7 +122,7 @@ def _goes_on(rows: Sequence[Row], above: _Region, below: _Region) -> bool:
 def _same_columns(some: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]) -> bool:
     """Return whether columns stand over one another one by one."""
     return len(some) == len(others) and all(
-        [place for place, other in enumerate(others) if overlap(one, other) > 0] == [number]
+        [place for place, other in enumerate(others) if touch(one, other)] == [number]
         for number, one in enumerate(some)
     )
 
@@ -145,7 +145,7 @@ def _with_columns(columns: list[tuple[float, float]], row: Row) -> list[tuple[fl
     kept = list(columns)
     touched = False
     for segment in row.figures:
-        hits = [place for place, column in enumerate(kept) if overlap(column, segment.core) > 0]
+        hits = [place for place, column in enumerate(kept) if touch(column, segment.core)]
         if segment is first and not hits:
             continue
         if len(hits) > 1:
@@ -188,7 +188,7 @@ def _supported(columns: Sequence[tuple[float, float]], data: Sequence[Row]) -> l
     """Return the columns without those of stray dashes."""
     kept = []
     for column in columns:
-        texts = [cell.text for row in data for cell in row.figures if overlap(column, cell.core) > 0]
+        texts = [cell.text for row in data for cell in row.figures if touch(column, cell.core)]
         if 3 * len(texts) > len(data) or not all(map(is_blank, texts)):
             kept.append(column)
     return kept
