@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from rag.chat.answer import Condensed, Done, Sources
+from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.checking import Checked
@@ -14,6 +15,7 @@ from rag.citations.cite import Citation
 from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
+from rag.text.language import language
 from rag.text.prompt_parts import count_tokens
 from storage.records import AnswerState, CitationRecord, CitationStatus, Message, PassageRecord
 
@@ -76,6 +78,7 @@ class AnswerOut(BaseModel):
     standalone_question: str | None
     searched_in: str | None
     narrowed_to: str | None
+    coverage: str | None = Field(description="How much of a whole scope was read for the answer.")
     left_out: list[str] = Field(description="Sentences on parts of the search that failed.")
     timings_ms: dict[str, float]
     usage: UsageOut
@@ -148,7 +151,7 @@ class AnswerBuilder:
     def take(self, event: object) -> None:
         """Take an event."""
         match event:
-            case Condensed() | SearchedIn() | NarrowedTo():
+            case Condensed() | SearchedIn() | NarrowedTo() | Coverage():
                 self._note(event)
             case Degraded():
                 self.left_out.append(event.sentence)
@@ -161,7 +164,7 @@ class AnswerBuilder:
             case Sent(_, messages):
                 self.prompt_tokens += sum(count_tokens(content) for _, content in messages)
 
-    def _note(self, event: Condensed | SearchedIn | NarrowedTo) -> None:
+    def _note(self, event: Condensed | SearchedIn | NarrowedTo | Coverage) -> None:
         match event:
             case Condensed(question):
                 self.notes["standalone_question"] = question
@@ -169,6 +172,8 @@ class AnswerBuilder:
                 self.notes["searched_in"] = said
             case NarrowedTo(said):
                 self.notes["narrowed_to"] = said
+            case Coverage():
+                self.notes["coverage"] = event.said(language(self.notes.get("standalone_question", "")))
 
     def _take_text(self, event: Done | Checked) -> None:
         self.text, self.citations = event.text, event.citations
@@ -196,6 +201,7 @@ class AnswerBuilder:
             standalone_question=self.notes.get("standalone_question"),
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
+            coverage=self.notes.get("coverage"),
             left_out=self.left_out,
             timings_ms=self.timings_ms,
             usage=self.usage,
@@ -219,6 +225,7 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
         "standalone_question": message.standalone_question,
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
+        "coverage": message.coverage,
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],
         "timings_ms": dict(message.timings_ms),
         "conversation_id": conversation_id,

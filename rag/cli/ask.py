@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
+from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.citations.checking import Checked
@@ -21,6 +22,7 @@ from rag.jobs import never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.settings import RetrieverName, Settings
+from rag.text.language import language
 from storage.errors import DataDirectoryLocked
 
 
@@ -38,9 +40,12 @@ def add_commands(commands: Commands) -> None:
     ask.set_defaults(command=_ask_command)
 
 
+_NOTES = ("searched_in", "narrowed_to", "coverage")
+
+
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question, "searched_in": None, "narrowed_to": None, "left_out": []}
+    result: dict[str, Any] = {"question": question, **dict.fromkeys(_NOTES), "left_out": []}
     with closing(_events(settings, options, question, history)) as events:
         for event in events:
             if isinstance(event, Degraded):
@@ -57,7 +62,8 @@ def _ask_command(settings: Settings, options: Options) -> int:
         result["passages"] = [{key: passage[key] for key in keys} for passage in passages]
         print_json(result)
     else:
-        print("\n\n" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
+        coverage = f"{result['coverage']}\n\n" if result["coverage"] else ""
+        print(f"\n\n{coverage}" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
     return 0
 
 
@@ -107,10 +113,8 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
         case Condensed(question):
             return {"standalone_question": question}
-        case SearchedIn(said):
-            return {"searched_in": said}
-        case NarrowedTo(said):
-            return {"narrowed_to": said}
+        case SearchedIn() | NarrowedTo() | Coverage():
+            return _note_of(event, language(so_far["question"]))
         case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
@@ -120,6 +124,16 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
         case Timings(ms):
             return {"timings_ms": ms}
     return {}
+
+
+def _note_of(event: SearchedIn | NarrowedTo | Coverage, code: str) -> dict[str, str]:
+    match event:
+        case SearchedIn(said):
+            return {"searched_in": said}
+        case NarrowedTo(said):
+            return {"narrowed_to": said}
+        case Coverage():
+            return {"coverage": event.said(code)}
 
 
 def _cited(event: Done | Checked, so_far: dict[str, Any]) -> dict[str, Any]:
