@@ -33,6 +33,7 @@ APPLICATION = {
     "rag.admission",
     "rag.local_server",
     "rag.backups",
+    "rag.webhooks",
     "rag.api_client",
     "rag.langchain",
     "rag.__init__",
@@ -65,6 +66,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.admission": set(),
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
+    "rag.webhooks": {"rag.connectors", "storage"},
     "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",

@@ -62,6 +62,11 @@ CASES: dict[tuple[str, str], tuple[str, list[dict]]] = {
     ("GET", "/api/conversations/{conversation_id}/messages"): ("read", [{}]),
     ("GET", "/api/conversations/{conversation_id}/export"): ("read", [{}]),
     ("DELETE", "/api/conversations/{conversation_id}"): ("write", [{}]),
+    ("GET", "/api/webhooks"): ("read", []),
+    ("POST", "/api/webhooks"): ("write", []),
+    ("GET", "/api/webhooks/{webhook_id}"): ("read", [{}]),
+    ("POST", "/api/webhooks/{webhook_id}/enable"): ("write", [{}]),
+    ("DELETE", "/api/webhooks/{webhook_id}"): ("write", [{}]),
     ("GET", "/v1/models"): ("read", []),
     ("GET", "/v1/models/{model:path}"): ("read", [{}]),
     ("POST", "/v1/chat/completions"): (
