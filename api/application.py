@@ -15,6 +15,7 @@ from api import (
     collections,
     conversations,
     documents,
+    keys,
     problems,
     search,
     sources,
@@ -60,6 +61,7 @@ def create_api(services: Callable[[], Services]) -> FastAPI:
         sources,
         conversations,
         webhooks,
+        keys,
         chat_completions,
     ):
         api.include_router(resource.router)

@@ -33,6 +33,7 @@ APPLICATION = {
     "rag.admission",
     "rag.local_server",
     "rag.backups",
+    "rag.keys",
     "rag.webhooks",
     "rag.api_client",
     "rag.langchain",
@@ -66,6 +67,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.admission": set(),
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
+    "rag.keys": {"storage"},
     "rag.webhooks": {"rag.connectors", "storage"},
     "rag.api_client": set(),
     "rag.settings": {

@@ -67,6 +67,9 @@ CASES: dict[tuple[str, str], tuple[str, list[dict]]] = {
     ("GET", "/api/webhooks/{webhook_id}"): ("read", [{}]),
     ("POST", "/api/webhooks/{webhook_id}/enable"): ("write", [{}]),
     ("DELETE", "/api/webhooks/{webhook_id}"): ("write", [{}]),
+    ("GET", "/api/keys"): ("the local token", []),
+    ("POST", "/api/keys"): ("the local token", []),
+    ("DELETE", "/api/keys/{key_id}"): ("the local token", []),
     ("GET", "/v1/models"): ("read", []),
     ("GET", "/v1/models/{model:path}"): ("read", [{}]),
     ("POST", "/v1/chat/completions"): (
