@@ -58,7 +58,7 @@ class Services:
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
         backups.check(settings)
-        self.settings, self._local = settings, local
+        self.settings, self.local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
         stop_running(self.database)
@@ -145,7 +145,7 @@ class Services:
     def warm_up(self) -> None:
         """Continue interrupted work and open what answers need; other libraries wait for their owners."""
         log.info("Walls of the kernel around parsers: %s", ", ".join(available()) or "none")
-        local = {LOCAL_OWNER} if self._local else set()
+        local = {LOCAL_OWNER} if self.local else set()
         self.removals.recover()
         for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):
             self._recover(owner)
