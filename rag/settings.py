@@ -283,8 +283,8 @@ class Settings(BaseSettings):
     max_upload_mb: int = Field(50, ge=1, description="Largest file that can be added, in megabytes.")
     private_hosts: Listed = Field(
         (),
-        description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
-        "See [sources](../user/sources.md#network-rules).",
+        description="Private hosts and networks that sources and webhooks may reach, such as "
+        "`wiki.corp,10.0.0.0/8`. See [sources](../user/sources.md#network-rules).",
     )
     allowed_folders: Listed = Field(
         (),

@@ -22,6 +22,7 @@ from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_at
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
+from rag.connectors.ssrf import parse_url
 from rag.errors import Cancelled, QuestionRefused
 from rag.evaluation.lab import Lab
 from rag.factory import (
@@ -50,6 +51,7 @@ from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
 from storage.tags import Tags
+from storage.webhooks import WebhookEvent, WebhookRecord, Webhooks
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +111,7 @@ class Workspace:
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
-        self.keys = ApiKeys(database, owner)
+        self.keys, self.webhooks = ApiKeys(database, owner), Webhooks(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.tags, self.deletions = Tags(database, owner), Deletions()
         self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
@@ -236,6 +238,13 @@ class Workspace:
     def source(self, kind: str, settings: Mapping[str, Any]) -> Source:
         """Open a source of documents; raises SourceError."""
         return open_source(kind, settings, make_means(self._current()[0], self.owner))
+
+    def add_webhook(self, url: str, events: Iterable[WebhookEvent]) -> tuple[WebhookRecord, str]:
+        """Create a webhook; return it with its secret. Raises AddressRefused for what is no URL.
+
+        Whether it may be connected to is decided each time, by the address that its host then has.
+        """
+        return self.webhooks.create(parse_url(url).url, events)
 
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model; the earlier index answers meanwhile."""

@@ -33,6 +33,7 @@ from storage.tables import (
     storable,
     to_record,
 )
+from storage.webhooks import queue_event
 
 UNFINISHED = ("stopped", "interrupted", "failed")
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
@@ -231,6 +232,7 @@ class Conversations(OwnerStore):
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
+            _tell(session, answer)
 
     def revise(
         self,
@@ -348,7 +350,15 @@ def interrupt_pending(database: Database) -> int:
         pending = session.scalars(select(MessageRow).where(MessageRow.state == "pending")).all()
         for answer in pending:
             answer.state, answer.folded = "interrupted", fold(answer.content)
+            _tell(session, answer)
         return len(pending)
+
+
+def _tell(session: Session, answer: MessageRow) -> None:
+    """Queue the event of an answer that has ended, for the webhooks of the conversation's owner."""
+    chat = session.get_one(ConversationRow, answer.conversation_id)
+    ids = {"conversation_id": chat.id, "answer_id": answer.id}
+    queue_event(session, chat.owner, "answer.stored", **ids, state=answer.state)
 
 
 def _has_word(word: str) -> ColumnElement[bool]:

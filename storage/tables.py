@@ -468,6 +468,37 @@ class ApiKeyRow(Base):
     used: Mapped[datetime | None]
 
 
+class WebhookRow(Base):
+    """An address that is told of events; its ``secret`` signs them. ``reason`` is of the last failure."""
+
+    noun: ClassVar[str] = "webhook"
+    __tablename__ = "webhooks"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    url: Mapped[str]
+    events: Mapped[list[Any]]
+    secret: Mapped[str]
+    created: Mapped[datetime]
+    delivered: Mapped[datetime | None]
+    disabled: Mapped[datetime | None]
+    reason: Mapped[str | None]
+
+
+class WebhookDelivery(Base):
+    """An event that is still to be delivered to a webhook; ``due`` is the time of the next try."""
+
+    __tablename__ = "webhook_deliveries"
+    __table_args__ = (Index(None, "webhook_id", "due"), Index(None, "due"))
+    id: Mapped[str] = mapped_column(primary_key=True)
+    webhook_id: Mapped[str] = mapped_column(part_of("webhooks.id"))
+    event: Mapped[str]
+    data: Mapped[dict[str, Any]]
+    created: Mapped[datetime]
+    tries: Mapped[int]
+    due: Mapped[datetime]
+
+
 class IdempotentRequest(Base):
     """Answer to a request with an idempotency key; ``request`` is the request's hash."""
 
