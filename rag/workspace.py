@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -60,6 +61,17 @@ CHECKS = "check"  # kind of the jobs that have a model read for an answer's open
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
 
 
+@dataclass(frozen=True)
+class Override:
+    """Choices for one answer: another search mode, and to read all of its scope."""
+
+    retriever: RetrieverName | None = None
+    read_all: bool = False
+
+
+USUAL = Override()
+
+
 class Workspace:
     """Library, conversations and lab of one owner, over the server's database, jobs and current settings."""
 
@@ -109,27 +121,38 @@ class Workspace:
         self.library.indexes.words.answering.warm()
 
     def pipeline_within(
-        self, scope: Scope, *, retriever: RetrieverName | None = None, k: int | None = None
+        self,
+        scope: Scope,
+        *,
+        retriever: RetrieverName | None = None,
+        k: int | None = None,
+        read_all: bool = False,
     ) -> RagPipeline:
         """Return the RAG pipeline in a scope; `retriever` and `k` override the settings."""
         settings, llm = self._current()
-        return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
+        return make_pipeline(
+            settings, self.library, llm, retriever=retriever, k=k, scope=scope, read_all=read_all
+        )
 
     def pipeline(
         self,
         conversation_id: str | None = None,
         attached: Sequence[AttachedRecord] = (),
         retriever: RetrieverName | None = None,
+        *,
+        read_all: bool = False,
     ) -> RagPipeline:
         """Return the RAG pipeline with the current settings, in the scope of a conversation.
 
-        Documents `attached` to a question are its scope instead; `retriever` overrides the settings.
+        Documents `attached` to a question are its scope instead; `retriever` overrides the settings. With
+        `read_all` whole documents are read without asking.
         """
         if attached:
             self._refuse_unread(attached)
-            return self.pipeline_within(scope_of_attached(attached), retriever=retriever)
-        scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
-        return self.pipeline_within(scope, retriever=retriever)
+            scope = scope_of_attached(attached)
+        else:
+            scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
+        return self.pipeline_within(scope, retriever=retriever, read_all=read_all)
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -203,23 +226,26 @@ class Workspace:
         *,
         searching: Sequence[Collection[str]] = (),
         after: Collection[str] = (),
+        read_all: bool = False,
     ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
         Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags),
         or everything; it is deleted where the question is refused. The documents `after` are attached to the
         question, which is searched in them alone. A conversation with a scope includes them from then on.
+        With `read_all` whole documents are read without asking.
         """
+        override = Override(read_all=read_all)
         self.deletions.finish()  # what was deleted before a question is not found by it
         if conversation_id is None:
-            return self._answered(lambda: self._opened_with(question, searching, after), after)
+            return self._answered(lambda: self._opened_with(question, searching, after), after, override)
         if after:
             self.choices.add(conversation_id, after)
         try:
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, override)
         except AnswerPending:
             self._settle_in(conversation_id)
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, override)
 
     def answer(
         self,
@@ -229,6 +255,7 @@ class Workspace:
         scope: Scope = EVERYTHING,
         retriever: RetrieverName | None = None,
         k: int | None = None,
+        read_all: bool = False,
     ) -> Job[Any]:
         """Answer a question in a job and store nothing; its events are those of the pipeline.
 
@@ -237,7 +264,7 @@ class Workspace:
         asked = validated_question(question)
 
         def work(cancelled: Cancel) -> Iterator[Any]:
-            pipeline = self.pipeline_within(scope, retriever=retriever, k=k)
+            pipeline = self.pipeline_within(scope, retriever=retriever, k=k, read_all=read_all)
             passages: Sequence[Passage] = ()
             done: Done | None = None
             for event in pipeline.ask(asked, newest(history), cancelled):
@@ -284,25 +311,30 @@ class Workspace:
         *,
         searched: str | None = None,
         widened: bool = False,
-        retriever: RetrieverName | None = None,
+        override: Override = USUAL,
     ) -> TurnRecord:
         """Ask a new version of an earlier question; `searched` is searched word for word.
 
-        A `widened` one is searched in the whole scope, whatever documents it names. `retriever` is for this
-        answer alone.
+        A `widened` one is searched in the whole scope, whatever documents it names. The `override` is for
+        this answer alone.
         """
         begin = partial(self._conversation().begin_version, question_id, question)
-        return self._answered(lambda: begin(searched=searched, widened=widened), retriever=retriever)
+        return self._answered(lambda: begin(searched=searched, widened=widened), override=override)
 
-    def answer_again(self, answer_id: str, retriever: RetrieverName | None = None) -> TurnRecord:
-        """Generate another answer to a question, with this `retriever` if given; earlier ones are kept."""
+    def answer_again(
+        self, answer_id: str, retriever: RetrieverName | None = None, *, read_all: bool = False
+    ) -> TurnRecord:
+        """Generate another answer to a question, with this `retriever` if given; earlier ones are kept.
+
+        With `read_all` whole documents are read without asking.
+        """
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(
             asked.id,
             asked.content,
             searched=asked.standalone_question,
             widened=asked.narrowed_to is not None,
-            retriever=retriever,
+            override=Override(retriever, read_all),
         )
 
     def retry(self, answer_id: str) -> TurnRecord:
@@ -432,9 +464,12 @@ class Workspace:
                 self.conversations.delete(conversation_id, begun=False)
             raise
 
-    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:
+    def _asked(
+        self, conversation_id: str, question: str, after: Collection[str], override: Override
+    ) -> TurnRecord:
         attached = self._attached(after)
-        return self._answered(lambda: self._conversation().begin(conversation_id, question, attached), after)
+        begin = partial(self._conversation().begin, conversation_id, question, attached)
+        return self._answered(begin, after, override)
 
     def _refuse_unread(self, attached: Sequence[AttachedRecord]) -> None:
         """Raise QuestionRefused where none of the documents attached to a question can be read."""
@@ -462,11 +497,12 @@ class Workspace:
         self,
         searching: str | None = None,
         attached: Sequence[AttachedRecord] = (),
-        retriever: RetrieverName | None = None,
+        override: Override = USUAL,
     ) -> Conversation:
+        made = partial(self.pipeline, searching, attached, override.retriever, read_all=override.read_all)
         return Conversation(
             self.conversations,
-            partial(self.pipeline, searching, attached, retriever),
+            made,
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
@@ -481,18 +517,18 @@ class Workspace:
         self,
         begin: Callable[[], TurnRecord],
         after: Collection[str] = (),
-        retriever: RetrieverName | None = None,
+        override: Override = USUAL,
     ) -> TurnRecord:
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()
-            self._answer(turn, after, retriever)
+            self._answer(turn, after, override)
         return turn
 
-    def _answer(self, turn: TurnRecord, after: Collection[str], retriever: RetrieverName | None) -> None:
+    def _answer(self, turn: TurnRecord, after: Collection[str], override: Override) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            about = self._conversation(turn.conversation_id, turn.question.attached, retriever)
+            about = self._conversation(turn.conversation_id, turn.question.attached, override)
             yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)
             self._check(turn)
