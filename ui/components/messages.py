@@ -8,6 +8,7 @@ from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from storage.errors import FootnoteError
 from ui.components.markdown import escape_text, label
 
@@ -51,8 +52,8 @@ def show_refusal() -> Iterator[None]:
 
 
 def show_sentence(error: object) -> None:
-    """Show the sentence of an error."""
-    st.error(escape_text(str(error)), icon=":material/error:")
+    """Show the sentence of an error, in the language of the page."""
+    st.error(escape_text(translated(str(error))), icon=":material/error:")
 
 
 def show_error(error: FootnoteError) -> None:
@@ -72,7 +73,7 @@ def flash_errors(act: Callable[P, object]) -> Callable[P, None]:
         try:
             act(*args, **kwargs)
         except FootnoteError as error:
-            flash(label(str(error), 300), ":material/error:")
+            flash(label(translated(str(error)), 300), ":material/error:")
 
     return wrapped
 
@@ -93,7 +94,7 @@ def action(
 
 def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
     """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
-    with st.popover("Rename", icon=":material/edit:", type="tertiary", key=at):
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=at):
         st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(act))
 
 
@@ -106,12 +107,12 @@ def _confirm(consequence: str, key: str, act: Callable[[], None]) -> None:
     st.markdown(consequence)
     with st.container(horizontal=True):
         if st.button(
-            "Delete permanently",
+            _("Delete permanently"),
             type="primary",
             icon=":material/delete:",
             key=key,
             on_click=flash_errors(act),
         ):
             st.rerun()
-        if st.button("Cancel", key=f"keep-{key}"):
+        if st.button(_("Cancel"), key=f"keep-{key}"):
             st.rerun()
