@@ -158,7 +158,7 @@ class Conversations(OwnerStore):
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
             answer.standalone_question = answer.searched_in = answer.narrowed_to = None
-            answer.coverage = None
+            answer.coverage = answer.reading_offer = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -186,6 +186,7 @@ class Conversations(OwnerStore):
         searched_in: str | None = None,
         narrowed_to: str | None = None,
         coverage: str | None = None,
+        reading_offer: Mapping[str, int] | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
@@ -193,14 +194,16 @@ class Conversations(OwnerStore):
             if answer.state != "pending":
                 return
             answer.content = content
-            if standalone_question is not None:
-                answer.standalone_question = standalone_question
-            if searched_in is not None:
-                answer.searched_in = searched_in
-            if narrowed_to is not None:
-                answer.narrowed_to = narrowed_to
-            if coverage is not None:
-                answer.coverage = coverage
+            notes = {
+                "standalone_question": standalone_question,
+                "searched_in": searched_in,
+                "narrowed_to": narrowed_to,
+                "coverage": coverage,
+                "reading_offer": reading_offer and dict(reading_offer),
+            }
+            for name, note in notes.items():
+                if note is not None:
+                    setattr(answer, name, note)
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:

@@ -257,6 +257,7 @@ class MessageRow(Base):
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]
     coverage: Mapped[str | None]
+    reading_offer: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     attached: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 
