@@ -77,14 +77,14 @@ class Choices(OwnerStore):
 
         Raises NotFound for a collection, a document or a tag that this owner does not have.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id))
             self._add(session, row, collections, documents, tags)
 
     def add(self, conversation_id: str, documents: Iterable[str]) -> None:
         """Add documents to the scope of a conversation, unless it searches everything."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             if _rows(session, row.id):
                 self._add(session, row, (), documents)
