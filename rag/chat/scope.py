@@ -9,6 +9,7 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
+from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
@@ -212,7 +213,12 @@ def in_words(chosen: Sequence[Chosen]) -> str:
 def counted(chosen: Sequence[Chosen]) -> str:
     """Return counts of what is chosen and exists: "2 collections, 1 document"; empty where nothing exists."""
     kinds = Counter(one.kind for one in chosen if one.there)
-    return ", ".join(f"{kinds[kind]:,} {kind}{'s' * (kinds[kind] != 1)}" for kind in sorted(kinds))
+    said = {
+        "collection": ngettext("{count} collection", "{count} collections", kinds["collection"]),
+        "document": ngettext("{count} document", "{count} documents", kinds["document"]),
+        "tag": ngettext("{count} tag", "{count} tags", kinds["tag"]),
+    }
+    return ", ".join(said[kind] for kind in sorted(kinds))
 
 
 def _called(collections: Collections, name: str) -> CollectionRecord:
@@ -220,7 +226,9 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
     if found is None:
         there = ", ".join(record.name for record in collections.list())
         raise QuestionRefused(
-            f"There is no collection {name!r}. {f'There are: {there}.' if there else 'There is none yet.'}"
+            N_("There is no collection {name}. There are: {names}.", name=repr(name), names=there)
+            if there
+            else N_("There is no collection {name}. There is none yet.", name=repr(name))
         )
     return found
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from rag.cli.common import Commands, Options, parse_names, positive, say
 from rag.errors import QuestionRefused
+from rag.i18n import N_
 from rag.settings import LOCAL_OWNER, Settings
 from storage.accounts import People
 from storage.collections import Collections
@@ -90,7 +91,9 @@ def _ids(database: Database, options: Options) -> list[str]:
     found = {name: collections.named(name) for name in options.collection}
     missing = next((name for name, record in found.items() if record is None), None)
     if missing is not None:
-        raise QuestionRefused(f"There is no collection {missing!r}. The page shows what there is.")
+        raise QuestionRefused(
+            N_("There is no collection {missing}. The page shows what there is.", missing=repr(missing))
+        )
     return [record.id for record in found.values() if record is not None]
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from rag.chat.coverage import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type
+from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
 from storage.choices import Chosen, Kind
 from storage.collections import LONGEST_NAME
@@ -18,7 +19,7 @@ from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
 NEXT = "scope-next"  # scope of a chat that has not begun
-ALL = "All documents"
+ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # ids of collections, documents, tags
@@ -33,7 +34,7 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     # No popover: it would open below the input, where there is no space.
     icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
     control = st.expander(
-        f"Search in: {label(summary(chosen), 60)}",
+        _("Search in: {scope}", scope=label(summary(chosen), 60)),
         icon=f":material/{icon}:",
         type="compact",
         key="scope-expander",
@@ -65,11 +66,14 @@ def summary(chosen: Sequence[Chosen]) -> str:
     """Return the scope in a few words: "All documents", a name, or "2 collections, 1 document"."""
     there = [one for one in chosen if one.there]
     if chosen and not there:
-        return "nothing (the selection was deleted)"
+        return _("nothing (the selection was deleted)")
     if len(chosen) == 1:
         return plain_line(chosen[0].name, 40)
     gone = len(chosen) - len(there)
-    return f"{counted(chosen)}{f' ({gone} deleted)' if gone else ''}" if chosen else ALL
+    if not chosen:
+        return translated(ALL)
+    said = counted(chosen)
+    return _("{chosen} ({gone} deleted)", chosen=said, gone=gone) if gone else said
 
 
 def answer_scope(message: Message, *, narrowed: bool) -> str:
@@ -80,24 +84,24 @@ def answer_scope(message: Message, *, narrowed: bool) -> str:
     reworked = bool(message.timings_ms) and "retrieve" not in message.timings_ms
     if not narrowed or not message.passages or (reworked and not message.searched_in):
         return ""
-    return searched_in(message.searched_in or ALL.lower())
+    return searched_in(translated(message.searched_in) if message.searched_in else _("all documents"))
 
 
 def searched_in(said: str) -> str:
     """Return the scope of an answer as Markdown."""
-    return f"Searched in: {label(said, 300)}"
+    return _("Searched in: {scope}", scope=label(said, 300))
 
 
 def narrowed_to(said: str) -> str:
     """Return as Markdown which documents the question of an answer names."""
-    return f":material/filter_alt: Only documents of: {label(said, 300)}"
+    return ":material/filter_alt: " + _("Only documents of: {said}", said=label(translated(said), 300))
 
 
 def told(event: SearchedIn | NarrowedTo | Coverage) -> str:
     """Return the scope that an event tells, or how much of it was read, as Markdown."""
     if isinstance(event, Coverage):
-        return f":material/menu_book: {event.said()}"
-    return searched_in(event.said) if isinstance(event, SearchedIn) else narrowed_to(event.said)
+        return f":material/menu_book: {translated(event.said())}"
+    return searched_in(translated(event.said)) if isinstance(event, SearchedIn) else narrowed_to(event.said)
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
@@ -107,18 +111,21 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     tagged = {one.id: plain_line(one.name, LONGEST_TAG) for one in here.tags.list()}
     with st.form("scope-form", border=False):
         st.caption(
-            f"Leave empty to search all {len(names):,} documents. Types and dates choose among those "
-            "that are there now, by what a document says of itself."
+            _(
+                "Leave empty to search all {number} documents. Types and dates choose among those "
+                "that are there now, by what a document says of itself.",
+                number=f"{len(names):,}",
+            )
         )
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
-            st.caption(f":material/warning: Deleted: {gone}.")
-        wanted = _pick("Collections", collections, "collection", chosen)
-        single = _pick("Documents", names, "document", chosen)
-        tags = _pick("Tags", tagged, "tag", chosen)
+            st.caption(":material/warning: " + _("Deleted: {names}.", names=gone))
+        wanted = _pick(_("Collections"), collections, "collection", chosen)
+        single = _pick(_("Documents"), names, "document", chosen)
+        tags = _pick(_("Tags"), tagged, "tag", chosen)
         of = _pick_filter(names.values(), chosen)
         with st.container(horizontal=True, gap="small"):
-            search = st.form_submit_button("Search these", type="primary")
-            search_all = st.form_submit_button("Search all documents", disabled=not chosen)
+            search = st.form_submit_button(_("Search these"), type="primary")
+            search_all = st.form_submit_button(_("Search all documents"), disabled=not chosen)
     if search_all:
         _keep(conversation, here, ((), (), ()))
         st.rerun()
@@ -135,10 +142,10 @@ def _pick_filter(names: Iterable[str], chosen: Sequence[Chosen]) -> DocumentFilt
     """Show file types and days to choose documents by; they are empty again once the choice has changed."""
     mark = "-".join(one.id for one in chosen)[:200]
     types = sorted({kind for name in names if (kind := file_type(name))})
-    picked = st.multiselect("File types", types, placeholder="Any", key=f"scope-types-{mark}")
+    picked = st.multiselect(_("File types"), types, placeholder=_("Any"), key=f"scope-types-{mark}")
     with st.container(horizontal=True, gap="small"):
-        since = st.date_input("Dated from", value=None, min_value=OLDEST, key=f"scope-since-{mark}")
-        until = st.date_input("Dated to", value=None, min_value=OLDEST, key=f"scope-until-{mark}")
+        since = st.date_input(_("Dated from"), value=None, min_value=OLDEST, key=f"scope-since-{mark}")
+        until = st.date_input(_("Dated to"), value=None, min_value=OLDEST, key=f"scope-until-{mark}")
     return DocumentFilter(frozenset(picked), since, until)
 
 
@@ -151,7 +158,7 @@ def _keep_filtered(
     if ids:
         _keep(conversation, here, ((), tuple(ids), ()))
     else:
-        flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
+        flash(_("No document has that type and date. The choice is unchanged."), ":material/filter_alt_off:")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
@@ -164,7 +171,7 @@ def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Cho
         list(names),
         default=ids,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="None selected",
+        placeholder=_("None selected"),
         key=f"scope-{kind}-{'-'.join(ids)[:200]}",
     )
 
