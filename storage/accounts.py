@@ -11,6 +11,7 @@ from storage import audit_log, tables
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
+from storage.i18n import N_
 from storage.records import Holdings, PersonRecord, Used
 from storage.tables import (
     AccountRemoval,
@@ -123,7 +124,7 @@ class Account(OwnerStore):
     def _admit(self, session: Session, since: datetime) -> UserRow | None:
         row = session.get(UserRow, tables.storable(self._owner))
         if row is not None and row.not_before is not None and since <= row.not_before:
-            raise AccountClosed("You signed out. Sign in again to go on.")
+            raise AccountClosed(N_("You signed out. Sign in again to go on."))
         tables.require_open_account(session, self._owner, since)
         return row
 
@@ -181,7 +182,7 @@ class People:
         with self._database.writing(owner) as session:
             row = _row(session, owner)
             if row.removing is None:
-                raise NotFound(f"The removal of {owner!r} was not ordered.")
+                raise NotFound(N_("The removal of {owner} was not ordered.", owner=repr(owner)))
             session.execute(delete(UserRow).where(UserRow.id == row.id))
             session.merge(AccountRemoval(id=tables.owner_hash(owner), at=now or tables.now()))
 
@@ -195,7 +196,7 @@ class People:
 def _row(session: Session, owner: str) -> UserRow:
     row = session.get(UserRow, tables.storable(owner))
     if row is None:
-        raise NotFound(f"There is no person {owner!r}.")
+        raise NotFound(N_("There is no person {owner}.", owner=repr(owner)))
     return row
 
 

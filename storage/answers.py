@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from storage import messages, tables
 from storage.database import OwnerStore
 from storage.errors import NotFound
+from storage.i18n import N_
 from storage.records import CitationFeedback, Message, PassageRecord, RatingReason, Unsearched
 from storage.tables import Document, batches, storable
 
@@ -28,7 +29,13 @@ class Feedback(OwnerStore):
             answer = messages.own_message(session, self._owner, answer_id, "assistant")
             row = session.get(tables.CitationRow, (answer.id, position))
             if row is None:
-                raise NotFound(f"There is no citation {position} in the answer {answer_id!r}.")
+                raise NotFound(
+                    N_(
+                        "There is no citation {position} in the answer {answer_id}.",
+                        position=position,
+                        answer_id=repr(answer_id),
+                    )
+                )
             row.feedback = feedback
 
     def explain(self, answer_id: str, reason: RatingReason | None, note: str = "") -> None:

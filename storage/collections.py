@@ -12,6 +12,7 @@ from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
+from storage.i18n import N_
 from storage.tables import (
     CollectionRow,
     Document,
@@ -69,7 +70,9 @@ class Collections(OwnerStore):
         with self._database.reading() as session:
             found = _first(session, self._counted().where(CollectionRow.id == collection_id))
             if found is None:
-                raise NotFound(f"There is no collection {collection_id!r}.")
+                raise NotFound(
+                    N_("There is no collection {collection_id}.", collection_id=repr(collection_id))
+                )
             return found
 
     def named(self, name: str) -> CollectionRecord | None:
@@ -165,14 +168,16 @@ class Collections(OwnerStore):
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
         tidy = tidy_name(name, LONGEST_NAME)
         if not tidy:
-            raise NameRefused("A collection needs a name. Type one.")
+            raise NameRefused(N_("A collection needs a name. Type one."))
         taken = select(CollectionRow.name).where(
             CollectionRow.owner == self._owner, CollectionRow.folded == fold(tidy), CollectionRow.id != row.id
         )
         with session.no_autoflush:
             other = session.scalar(taken)
         if other is not None:
-            raise NameRefused(f"There is a collection called {other} already. Choose another name.")
+            raise NameRefused(
+                N_("There is a collection called {other} already. Choose another name.", other=other)
+            )
         row.name, row.folded = tidy, fold(tidy)
 
 

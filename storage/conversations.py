@@ -11,6 +11,7 @@ from storage import audit_log, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
+from storage.i18n import N_
 from storage.records import (
     AnswerState,
     AttachedRecord,
@@ -171,7 +172,7 @@ class Conversations(OwnerStore):
         with self._open_account() as session:
             answer = self._answer(session, answer_id)
             if answer.state not in UNFINISHED or not answer.content:
-                raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
+                raise NotUnfinished(N_("That answer is not one that ended early. Ask it anew instead."))
             _reopen(session, self._row(session, answer.conversation_id), answer)
             return _turn_record(session, answer)
 
@@ -344,7 +345,7 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
-        raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
+        raise AnswerPending(N_("Still answering. Wait for the answer to end, or stop it first."))
 
 
 def interrupt_pending(database: Database) -> int:

@@ -31,6 +31,7 @@ from sqlalchemy.orm import Session
 from storage import files, migrations, postgres, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.fence import ServerFence
+from storage.i18n import N_
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
@@ -250,7 +251,7 @@ class Database:
             yield
             return
         if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
-            raise StorageBusy("Footnote is still writing something else. Try again in a moment.")
+            raise StorageBusy(N_("Footnote is still writing something else. Try again in a moment."))
         try:
             yield
         finally:
@@ -260,10 +261,10 @@ class Database:
         """Copy the ledger, while in use, to a new file; StorageError when there is one already."""
         if not self._embedded:
             raise StorageError(
-                "This ledger lives on a database server: back it up with the server's own tools."
+                N_("This ledger lives on a database server: back it up with the server's own tools.")
             )
         if target.exists():
-            raise StorageError(f"{target} exists already. Name a new file for the backup.")
+            raise StorageError(N_("{target} exists already. Name a new file for the backup.", target=target))
         with sqlite.explained(target.parent):
             sqlite.copy(self.directory / LEDGER, target)
 
@@ -317,7 +318,7 @@ class OwnerStore:
     def _own(self, session: Session, table: type[Owned], id_: str) -> Owned:
         row: Owned | None = session.scalar(_by_owner_and_id(table), {"owner": self._owner, "id": id_})
         if row is None:
-            raise NotFound(f"There is no {table.noun} {id_!r}.")
+            raise NotFound(N_("There is no {noun} {id}.", noun=table.noun, id=repr(id_)))
         return row
 
 
@@ -341,17 +342,28 @@ def _inspected(backup: Path) -> sqlite.Stored:
     try:
         stored = sqlite.inspect(backup)
     except sqlite3.Error as error:
-        raise StorageError(f"{backup} cannot be restored: {error}. Nothing was changed.") from error
+        raise StorageError(
+            N_("{backup} cannot be restored: {reason}. Nothing was changed.", backup=backup, reason=error)
+        ) from error
     if stored is None or stored.revision is None:
-        raise StorageError(f"{backup} is not a backup of Footnote's ledger. Nothing was changed.")
+        raise StorageError(
+            N_("{backup} is not a backup of Footnote's ledger. Nothing was changed.", backup=backup)
+        )
     return stored
 
 
 def _nothing_lost(directory: Path, found: int, acknowledged: int) -> None:
     if found < acknowledged:
         raise DatabaseDamaged(
-            f"The ledger {directory / LEDGER} has lost {acknowledged - found} of {acknowledged} changes: "
-            f"the file or its log {LEDGER}-wal is missing or an old one. {sqlite.advice(directory)}"
+            N_(
+                "The ledger {directory} has lost {lost} of {total} changes: the "
+                "file or its log {ledger}-wal is missing or an old one. {advice}",
+                directory=directory / LEDGER,
+                lost=acknowledged - found,
+                total=acknowledged,
+                ledger=LEDGER,
+                advice=sqlite.advice(directory),
+            )
         )
 
 
@@ -359,8 +371,13 @@ def _due(revision: str | None, where: object) -> bool:
     known = migrations.revisions()
     if revision is not None and revision not in known:
         raise DatabaseTooNew(
-            f"The ledger in {where} was written by a later version of Footnote (its revision is {revision}, "
-            f"this version knows {known[-1]}). Start that version, or a newer one."
+            N_(
+                "The ledger in {where} was written by a later version of Footnote (its revision is "
+                "{revision}, this version knows {newest}). Start that version, or a newer one.",
+                where=where,
+                revision=revision,
+                newest=known[-1],
+            )
         )
     return revision != known[-1]
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from storage import audit_log
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
+from storage.i18n import N_
 from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
 from storage.tables import (
     ChoiceRow,
@@ -177,7 +178,7 @@ class IndexStates(OwnerStore):
         with self._database.writing(self._owner) as session:
             row = session.get(IndexStateRow, (self._owner, staged))
             if row is None:
-                raise NotFound(f"There is no index {staged!r}.")
+                raise NotFound(N_("There is no index {staged}.", staged=repr(staged)))
             state = row.state
             both = IndexStateRow.owner == self._owner, IndexStateRow.name.in_((current, staged))
             session.execute(delete(IndexStateRow).where(*both))
@@ -239,7 +240,7 @@ class Documents(OwnerStore):
         with self._database.reading() as session:
             row = session.get(DocumentText, self._own(session, Document, document_id).id)
             if row is None:
-                raise NotFound("This document has not been read yet.")
+                raise NotFound(N_("This document has not been read yet."))
             return row.text
 
     def pages(self, document_id: str) -> Sequence[PageSpan]:
@@ -317,8 +318,14 @@ class Documents(OwnerStore):
         for span in spans:
             if not 0 <= (span.start or 0) <= (span.end or 0) <= len(text):
                 raise StorageError(
-                    f"Span [{span.start}, {span.end}) does not lie in the {len(text)} characters "
-                    f"of document {document_id!r}."
+                    N_(
+                        "Span [{start}, {end}) does not lie in the {number} characters of document "
+                        "{document_id}.",
+                        start=span.start,
+                        end=span.end,
+                        number=len(text),
+                        document_id=repr(document_id),
+                    )
                 )
         with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)

@@ -9,6 +9,7 @@ from sqlalchemy import delete
 from storage import tables
 from storage.database import OwnerStore
 from storage.errors import KeyReused
+from storage.i18n import N_
 from storage.tables import IdempotentRequest, ensure_user, storable
 
 KEPT = timedelta(days=1)
@@ -28,7 +29,10 @@ class IdempotentRequests(OwnerStore):
                 return None
             if row.request != request:
                 raise KeyReused(
-                    "This Idempotency-Key came with another request before. Use a new one for each upload."
+                    N_(
+                        "This Idempotency-Key came with another request before. Use a new one for "
+                        "each upload."
+                    )
                 )
             return row.response
 

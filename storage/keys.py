@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from storage import audit_log, tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused
+from storage.i18n import N_
 from storage.records import KeyRecord, KeyScope
 from storage.tables import ApiKeyRow, CollectionRow, ensure_user, new_id, storable, to_record
 
@@ -41,7 +42,7 @@ class ApiKeys(OwnerStore):
         """
         tidy = " ".join(storable(name).split())[:LONGEST_NAME]
         if not tidy:
-            raise NameRefused("A key needs a name, such as the program that will use it. Type one.")
+            raise NameRefused(N_("A key needs a name, such as the program that will use it. Type one."))
         id_, part = new_id(), secrets.token_urlsafe(32)
         with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)

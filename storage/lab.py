@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from storage import audit_log
 from storage.database import Database, OwnerStore
 from storage.errors import NotFound
+from storage.i18n import N_
 from storage.records import (
     AskedRecord,
     FindingRecord,
@@ -116,7 +117,7 @@ class QuestionSets(OwnerStore):
             mine = select(LabQuestion).join(LabSet, LabSet.id == LabQuestion.set_id)
             row = session.scalar(mine.where(LabSet.owner == self._owner, LabQuestion.id == question_id))
             if row is None:
-                raise NotFound(f"There is no question {question_id!r}.")
+                raise NotFound(N_("There is no question {question_id}.", question_id=repr(question_id)))
             session.delete(row)
 
     def list(self) -> list[QuestionSetRecord]:
@@ -231,7 +232,7 @@ class Runs(OwnerStore):
     def _row(self, session: Session, run_id: str) -> LabRun:
         row = session.scalar(self._mine().where(LabRun.id == run_id))
         if row is None:
-            raise NotFound(f"There is no run {run_id!r}.")
+            raise NotFound(N_("There is no run {run_id}.", run_id=repr(run_id)))
         return row
 
 

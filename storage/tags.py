@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from storage.database import OwnerStore
 from storage.errors import NameRefused
+from storage.i18n import N_
 from storage.tables import (
     Document,
     DocumentTag,
@@ -79,7 +80,7 @@ class Tags(OwnerStore):
         """
         tidy, added = tidy_name(name, LONGEST_TAG), 0
         if not tidy:
-            raise NameRefused("A tag needs a name. Type one.")
+            raise NameRefused(N_("A tag needs a name. Type one."))
         with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = self._among(session, document_ids)
