@@ -41,6 +41,16 @@ def test_a_row_without_lines_is_read_by_label_and_period(claim: str):
     assert all(LOOSE[span.start : span.end].startswith(("Lamps", "Garden", "Total")) for span in found.spans)
 
 
+YEARS = "| Net sales | 2023 | 2022 | Share 2023 |\n|---|---|---|---|\n| Lamps | 110 | 100 | 30% |\n| Garden | 90 | 120 | 12% |"
+
+
+def test_a_change_that_no_column_states_is_calculated():
+    found = read("Net sales of Lamps rose 10% in 2023.", YEARS)
+    assert found is not None and found.holds and found.calculation == "(110 - 100) / 100 = 10.0 %"
+    found = read("Net sales of Garden fell 20% in 2023.", YEARS)
+    assert found is not None and not found.holds and found.said == "(90 - 120) / 120 = -25.0 %"
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
