@@ -198,6 +198,8 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 def _same_length(text: str) -> str:
     """Return the text in NFKC where that keeps every offset."""
+    if unicodedata.is_normalized("NFKC", text):
+        return text
     return "".join(c if len(n := unicodedata.normalize("NFKC", c)) != 1 else n for c in text)
 
 
