@@ -9,6 +9,7 @@ import streamlit as st
 from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
+from rag.i18n import _
 from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
 from rag.workspace import Workspace
@@ -22,6 +23,7 @@ from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action, flash_errors
+from ui.server.services import services
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
@@ -273,7 +275,25 @@ def _show_search(
         st.caption(searched)
     _show_narrowing(answer, question, workspace)
     if answer.coverage:
-        st.caption(f":material/menu_book: {label(answer.coverage)}")
+        with st.container(
+            key=f"coverage-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
+        ):
+            st.caption(f":material/menu_book: {label(answer.coverage)}", width="content")
+            if workspace is not None and answer.reading_offer and services().llm is not None:
+                read = partial(workspace.answer_again, answer.id, read_all=True)
+                _button(read_all_label(answer.reading_offer), f"read-all-{answer.id}", "auto_stories", read)
+
+
+def read_all_label(offer: Mapping[str, int]) -> str:
+    """Return the label of the button that reads all of a scope, with its cost.
+
+    >>> read_all_label({"passages": 214, "requests": 12, "tokens": 48_310})
+    'Read all 214 passages (12 requests, about 48,310 tokens)'
+    """
+    return _(
+        "Read all {passages} passages ({requests} requests, about {tokens} tokens)",
+        **{name: f"{number:,}" for name, number in offer.items()},
+    )
 
 
 def is_search_result(message: Message) -> bool:

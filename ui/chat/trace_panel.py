@@ -30,6 +30,7 @@ _STEPS = {
 _PURPOSES = {
     "answer": "Request for the answer",
     "rephrase": "Request to rephrase the follow-up",
+    "read": "Request to read passages",
     "check": "Request to check statements, and the reply",
     "rerank": "Request to rerank passages",
 }
