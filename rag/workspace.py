@@ -97,7 +97,7 @@ class Workspace:
         self.library = make_library(
             database, owner, current, opened=opened or SharedEmbedders(), quota=self.allowance
         )
-        self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
+        self.ingest = Ingest(self.library, jobs, trees=self.builds_trees)
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
         self.syncing = Syncing(
             database,
@@ -153,6 +153,13 @@ class Workspace:
         else:
             scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
         return self.pipeline_within(scope, retriever=retriever, read_all=read_all)
+
+    def builds_trees(self) -> bool:
+        """Return True where summary trees are built in the background."""
+        settings, llm = self._current()
+        if settings.raptor != "auto":
+            return settings.raptor != "off"
+        return llm is not None and not llm.settings.brief and self.library.forest.worth_building()
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None

@@ -34,6 +34,8 @@ SIZE = 100  # tokens of a leaf by the embedding model's tokenizer, as in the pap
 LONGEST = 400  # tokens of a sentence; a longer one is a table or text without full stops, and is cut
 SUMMARIES_A_LEAF = 0.2  # over 60 stories and meetings, 7,522 leaves: 1,430 summaries
 SECONDS_A_NODE = 0.06  # on two cores, mostly for the embedding
+CHEAP = 300.0  # seconds of a build that begins by itself
+LEAST = 60_000  # characters of documents that are more than a prompt has room for
 _LETTERS = 4.2  # Latin letters of a token
 _OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 Keep = Callable[[Sequence[NodeRecord]], None]
@@ -325,6 +327,13 @@ class Forest:
         """Return the cost of the branches that are due, by the present summariser or as `by_model` says."""
         model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
         return estimate(self.trees.characters(self.due(rewrite_summaries=rewrite_summaries)), by_model=model)
+
+    def worth_building(self) -> bool:
+        """Return True where the documents are more than a prompt has room for, and trees take minutes."""
+        made = {branch.document_id for branch in self.trees.list()}
+        ready = [record.id for record in self.documents.list() if record.state == "ready"]
+        missing = self.trees.characters([id_ for id_ in ready if id_ not in made])
+        return (bool(made) or missing >= LEAST) and estimate(missing, by_model=False).seconds <= CHEAP
 
     def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.

@@ -237,6 +237,7 @@ def _captions(settings: Settings, here: Workspace) -> list[str]:
     unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.local_model)
     return [
+        "Quoted from the documents, with a connected model, where that takes minutes.",
         "Existing summaries are kept.",
         f"Uses no model. {_cost(here, by_model=False)}",
         f"{model if connected else unconnected}{_cost(here, by_model=connected)}",
@@ -314,7 +315,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    trees = settings.raptor != "off"  # those over trees are offered only if trees are built
+    trees = settings.raptor not in ("auto", "off")  # those over trees are offered only if trees are built
     offered: list[str] = [
         name
         for name in get_args(RetrieverName)

@@ -12,6 +12,7 @@ from ui.components.labels import count
 from ui.components.markdown import label
 
 MODES: dict[str, str] = {
+    "auto": "Automatic",
     "off": "Off",
     "extractive": "Quoted from the documents",
     "model": "Written by the language model",

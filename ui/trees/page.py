@@ -44,11 +44,12 @@ def _follow(here: Workspace) -> None:
 
 
 def _show_due(here: Workspace) -> None:
-    forest, on = here.library.forest, services().settings.raptor != "off"
+    forest, on = here.library.forest, here.builds_trees()
+    alone = services().settings.raptor == "auto"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
-        _show_off(begun=begun)
-    if due and (on or begun):
+        _show_off(begun=begun, alone=alone)
+    if due and (on or begun or alone):
         st.markdown(
             f"{count(len(due), 'document has', 'documents have')} no tree yet or an unfinished one. Cost: "
             f"{labels.cost_of(forest.cost())}."
@@ -61,9 +62,10 @@ def _show_due(here: Workspace) -> None:
         _show_outdated(here)
 
 
-def _show_off(*, begun: bool) -> None:
+def _show_off(*, begun: bool, alone: bool) -> None:
     kept = " Existing summaries are kept; new documents get none." if begun else ""
-    st.info(f"Summaries are off.{kept}", icon=":material/info:")
+    more = " They are built with a connected model, where that takes minutes." if alone else ""
+    st.info(f"Summaries are off.{kept}{more}", icon=":material/info:")
     if services().administers():
         st.page_link(pages.SETTINGS, label="Turn on", icon=":material/tune:")
 
