@@ -17,7 +17,7 @@ from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
 from rag.raptor.clustering import ClusteringOptions, Members, clusters
 from rag.raptor.summarize import SIZE as SUMMARY
-from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities, weights
+from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities
 from rag.text.chunking import Splitting, split
 from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
@@ -430,7 +430,6 @@ class Forest:
         text, record = self.documents.text(document_id), self.documents.get(document_id)
         cut = leaves(text, self.documents.chunks(document_id), count=self.embedder.count_tokens)
         texts = [text[leaf.start : leaf.end] for leaf in cut]
-        informativeness = weights(texts, rarities(texts))
         return [
             NodeRecord(
                 id=leaf_id(document_id, at),
@@ -440,7 +439,6 @@ class Forest:
                 end=leaf.end,
                 page=leaf.page,
                 heading=leaf.heading,
-                weight=informativeness[at],
                 document_id=document_id,
                 document=record.name,
                 sha256=record.sha256,
