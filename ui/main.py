@@ -6,7 +6,7 @@ import streamlit as st
 
 from rag.i18n import _
 from storage.errors import FootnoteError
-from ui import language as _page_language  # noqa: F401 (says which language a page has)
+from ui import language as _language  # noqa: F401 (says which language a page has)
 from ui import pages
 from ui.auth import sign_in
 from ui.auth.activity_page import show as show_activity

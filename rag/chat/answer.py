@@ -29,6 +29,7 @@ from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
@@ -227,7 +228,7 @@ def written(
     told: list[AnswerPart] = []
     for piece in parts:
         if cancelled():
-            raise Cancelled("You stopped the answer.")
+            raise Cancelled(N_("You stopped the answer."))
         told.append(piece)
         yield Token(piece.text)
     citations = tuple(piece.citation for piece in told if piece.citation)
