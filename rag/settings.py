@@ -395,10 +395,12 @@ class Settings(BaseSettings):
         validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
-    raptor: Literal["off", "extractive", "model"] = Field(
-        "off",
-        description="Summary trees over documents. `model` has the language model write the summaries, "
-        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    raptor: Literal["auto", "off", "extractive", "model"] = Field(
+        "auto",
+        description="Summary trees over documents. `auto` builds extractive ones in the background where a "
+        "model is connected, the documents are more than a prompt has room for, and it takes minutes. "
+        "`model` has the language model write the summaries, and sends it all documents. See "
+        "[summary trees](../user/summary-trees.md).",
     )
     citation_judge: str = Field(
         "llm",

@@ -284,6 +284,7 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     connected = settings.connected or bool(settings.local_model)
     return [
+        _("Quoted from the documents, with a connected model, where that takes minutes."),
         _("Existing summaries are kept."),
         _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
         _(
@@ -378,7 +379,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    trees = settings.raptor != "off"  # those over trees are offered only if trees are built
+    trees = settings.raptor not in ("auto", "off")  # those over trees are offered only if trees are built
     offered: list[str] = [
         name
         for name in get_args(RetrieverName)
