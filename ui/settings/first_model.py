@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from rag.models.local.catalog import MODEL_PACKAGES
+from rag.models.local.catalog import OFFERS
 from rag.settings import fixed_fields
 from ui import pages
 from ui.components.messages import action
@@ -24,7 +24,7 @@ def show_first_model(server: PageServices) -> None:
         show_search_only(server)
         return
     fixed = fixed_fields()
-    installing = any(server.installs.running(offer) for offer in MODEL_PACKAGES)
+    installing = any(server.installs.running(offer) for offer in OFFERS)
     with st.container(border=True, key="first-model"):
         st.markdown(ABOUT)
         with st.container(horizontal=True, vertical_alignment="center"):

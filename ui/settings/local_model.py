@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from rag.models.local import catalog
-from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
+from rag.models.local.catalog import OFFERS, HubModel, ModelChoice, ModelOffer, find_package, size
 from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from ui.components.job_progress import follow_job
@@ -40,10 +41,39 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
-    """Show each model that can be installed, with its size, memory, progress and actions."""
-    for offer in MODEL_PACKAGES:
+    """Show the models that are here or on their way, and a list of the others to install one of."""
+    begun = [offer for offer in OFFERS if _is_begun(server, offer)]
+    for offer in begun:
         with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
             _show_offer(server, offer, fixed)
+    others = {offer.name: offer for offer in OFFERS if offer not in begun}
+    if not others:
+        return
+    with st.container(border=True, key="own-others"):
+        name = st.selectbox(
+            "Model to install",
+            list(others),
+            format_func=lambda name: f"{others[name].title} ({others[name].size})",
+            key="own-model",
+        )
+        _show_offer(server, others[name], fixed)
+
+
+def _is_begun(server: PageServices, offer: ModelOffer) -> bool:
+    cache, installs = server.settings.model_cache, server.installs
+    there = catalog.is_installed(offer, cache) or catalog.partial_bytes(offer, cache)
+    return bool(there or installs.running(offer) or installs.failure(offer))
+
+
+def origin(offer: ModelOffer, hub: str) -> str:
+    """Return where a model comes from, and its licence.
+
+    >>> origin(catalog.HUB_MODELS[0], "https://huggingface.co")
+    'From Qwen/Qwen2.5-1.5B-Instruct-GGUF on huggingface.co. Licence: Apache 2.0.'
+    """
+    if isinstance(offer, HubModel):
+        return f"From {offer.repository} on {urlsplit(hub).netloc}. Licence: {offer.licence}."
+    return "From the Python package index, where no hub can be reached. Licence: Apache 2.0."
 
 
 def model_in_use(settings: Settings) -> str:
@@ -59,13 +89,13 @@ def model_in_use(settings: Settings) -> str:
     )
 
 
-def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
     st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
     if job is not None:
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
-    st.caption(state(offer, server.settings))
+    st.caption(f"{state(offer, server.settings)} {origin(offer, server.settings.model_hub)}")
     if failure := server.installs.failure(offer):
         show_sentence(failure)
     with st.container(horizontal=True):
@@ -83,7 +113,7 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
             st.rerun()
 
 
-def state(offer: ModelPackage, settings: Settings) -> str:
+def state(offer: ModelOffer, settings: Settings) -> str:
     """Return in words if a model is installed, with its disk and memory use."""
     memory = f"about {size(offer.memory)} of memory when running"
     if catalog.is_installed(offer, settings.model_cache):
@@ -95,7 +125,7 @@ def state(offer: ModelPackage, settings: Settings) -> str:
     return f"Not installed: {offer.size} to download ({free} free), {memory}."
 
 
-def _install_label(offer: ModelPackage, cache: Path) -> str:
+def _install_label(offer: ModelOffer, cache: Path) -> str:
     if begun := catalog.partial_bytes(offer, cache):
         return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
     return f"Install {offer.name} ({offer.size} to download)"
@@ -109,7 +139,7 @@ def _install_progress(step: InstallProgress | None) -> tuple[float, str]:
     return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
 
 
-def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+def _use_button(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     settings = server.settings
     bound = _is_fixed(settings, fixed)
     instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
@@ -149,7 +179,7 @@ def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     flash("Saved.", ":material/check:")
 
 
-def _remove(server: PageServices, offer: ModelPackage) -> None:
+def _remove(server: PageServices, offer: ModelOffer) -> None:
     if server.settings.local_model == offer.name:
         server.change({"local_model": ""})
     catalog.remove(offer, server.settings.model_cache)
