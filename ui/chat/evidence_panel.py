@@ -196,8 +196,9 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
 
 
 def _show_statement(evidence: CitedPassage) -> None:
-    """Show what the answer says here, and what differs or was calculated."""
-    if evidence.citation is None:
+    """Show what the answer says here, and what differs or was calculated; a quote says only the quote."""
+    quoted = bool(evidence.message.id) and evidence.message.model is None
+    if evidence.citation is None or quoted:
         return
     statement = statement_text(evidence.message, evidence.citation)
     st.caption(f"Statement: {label(inert(statement), 400)}")

@@ -365,7 +365,7 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
     more = trace.unsearched_count - len(trace.unsearched)
     lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
     rest = [f"- and {more:,} more"] if more > 0 else []
-    st.caption("\n".join(["Skipped files:\n", *lines, *rest]))
+    st.caption("\n".join(["Not searched, or only by words:\n", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:
@@ -409,7 +409,7 @@ def _show_others(
 
 def _show_copy(message: Message) -> None:
     """Show buttons that copy an answer with its sources or without, and its tables."""
-    if not message.content or not message.passages:
+    if not message.content or not message.passages or (message.model is None and found_nothing(message)):
         return
     tables = tables_as_csv(message)
     named = {
