@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from rag.chat.answer import Condensed, Done, Sources
 from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.checking import Checked
@@ -67,6 +68,14 @@ class UsageOut(BaseModel):
     total_tokens: int
 
 
+class ReadingOfferOut(BaseModel):
+    """Cost of reading a whole scope with the model: its passages, requests, and tokens, estimated."""
+
+    passages: int
+    requests: int
+    tokens: int
+
+
 class AnswerOut(BaseModel):
     """A cited answer. `conversation_id` and `answer_id` are null where it was not stored."""
 
@@ -79,6 +88,9 @@ class AnswerOut(BaseModel):
     searched_in: str | None
     narrowed_to: str | None
     coverage: str | None = Field(description="How much of a whole scope was read for the answer.")
+    reading_offer: ReadingOfferOut | None = Field(
+        description="Cost of reading all of the scope with the model, where not all was read: `read_all`."
+    )
     left_out: list[str] = Field(description="Sentences on parts of the search that failed.")
     timings_ms: dict[str, float]
     usage: UsageOut
@@ -144,6 +156,7 @@ class AnswerBuilder:
     passages: Sequence[Passage] = ()
     model: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
+    offer: ReadingOfferOut | None = None
     left_out: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     prompt_tokens: int = 0
@@ -153,6 +166,8 @@ class AnswerBuilder:
         match event:
             case Condensed() | SearchedIn() | NarrowedTo() | Coverage():
                 self._note(event)
+            case ReadingPlan(passages, requests, tokens, begun=False):
+                self.offer = ReadingOfferOut(passages=passages, requests=requests, tokens=tokens)
             case Degraded():
                 self.left_out.append(event.sentence)
             case Sources(passages):
@@ -202,6 +217,7 @@ class AnswerBuilder:
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
             coverage=self.notes.get("coverage"),
+            reading_offer=self.offer,
             left_out=self.left_out,
             timings_ms=self.timings_ms,
             usage=self.usage,
@@ -226,6 +242,7 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
         "coverage": message.coverage,
+        "reading_offer": message.reading_offer,
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],
         "timings_ms": dict(message.timings_ms),
         "conversation_id": conversation_id,

@@ -22,6 +22,7 @@ from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_at
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.scheduler import Syncing
+from rag.connectors.ssrf import parse_url
 from rag.errors import Cancelled, QuestionRefused
 from rag.evaluation.lab import Lab
 from rag.factory import (
@@ -50,6 +51,7 @@ from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
 from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
 from storage.tags import Tags
+from storage.webhooks import WebhookEvent, WebhookRecord, Webhooks
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +70,14 @@ CHOSEN_SEARCH, CHOSEN_MODEL = "chosen_search", "chosen_model"  # their keys amon
 
 @dataclass(frozen=True)
 class AnswerWith:
-    """Search mode and language model that were chosen for one answer; without, those of the settings."""
+    """Search mode and language model that were chosen for one answer; without, those of the settings.
+
+    `read_all` is the consent to read whole documents, which each answer needs anew.
+    """
 
     retriever: RetrieverName | None = None
     model: str | None = None
+    read_all: bool = False
 
     @classmethod
     def of(cls, trace: Trace | None) -> "AnswerWith":
@@ -109,7 +115,7 @@ class Workspace:
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
-        self.keys = ApiKeys(database, owner)
+        self.keys, self.webhooks = ApiKeys(database, owner), Webhooks(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.tags, self.deletions = Tags(database, owner), Deletions()
         self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
@@ -149,13 +155,16 @@ class Workspace:
         retriever: RetrieverName | None = None,
         k: int | None = None,
         model: str | None = None,
+        read_all: bool = False,
     ) -> RagPipeline:
         """Return the RAG pipeline in a scope; `retriever`, `k` and `model` override the settings."""
         current = self._current
         if model and self._other_model is not None:
             current = self._metered(partial(self._other_model, model))
         settings, llm = current()
-        return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
+        return make_pipeline(
+            settings, self.library, llm, retriever=retriever, k=k, scope=scope, read_all=read_all
+        )
 
     def pipeline(
         self,
@@ -173,7 +182,9 @@ class Workspace:
             scope = scope_of_attached(attached)
         elif conversation_id is not None:
             scope = scope_of(self.choices, conversation_id, self.library.profiles)
-        made = self.pipeline_within(scope, retriever=made_with.retriever, model=made_with.model)
+        made = self.pipeline_within(
+            scope, retriever=made_with.retriever, model=made_with.model, read_all=made_with.read_all
+        )
         return replace(made, made_with={**made.made_with, **made_with.notes})
 
     def add(
@@ -237,6 +248,13 @@ class Workspace:
         """Open a source of documents; raises SourceError."""
         return open_source(kind, settings, make_means(self._current()[0], self.owner))
 
+    def add_webhook(self, url: str, events: Iterable[WebhookEvent]) -> tuple[WebhookRecord, str]:
+        """Create a webhook; return it with its secret. Raises AddressRefused for what is no URL.
+
+        Whether it may be connected to is decided each time, by the address that its host then has.
+        """
+        return self.webhooks.create(parse_url(url).url, events)
+
     def embed_anew(self) -> None:
         """Embed every document again, after a change of model; the earlier index answers meanwhile."""
         self.reindexing.start()
@@ -248,6 +266,7 @@ class Workspace:
         *,
         searching: Sequence[Collection[Any]] = (),
         after: Collection[str] = (),
+        read_all: bool = False,
     ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
@@ -255,17 +274,19 @@ class Workspace:
         filters), or everything; it is deleted where the question is refused. The documents `after` are
         attached to the question, which is searched in them alone. A conversation with a scope includes them
         from then on.
+        With `read_all` whole documents are read without asking.
         """
+        made_with = AnswerWith(read_all=read_all)
         self.deletions.finish()  # what was deleted before a question is not found by it
         if conversation_id is None:
-            return self._answered(lambda: self._opened_with(question, searching, after), after)
+            return self._answered(lambda: self._opened_with(question, searching, after), after, made_with)
         if after:
             self.choices.add(conversation_id, after)
         try:
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, made_with)
         except AnswerPending:
             self._settle_in(conversation_id)
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, made_with)
 
     def answer(
         self,
@@ -275,6 +296,7 @@ class Workspace:
         scope: Scope = EVERYTHING,
         retriever: RetrieverName | None = None,
         k: int | None = None,
+        read_all: bool = False,
     ) -> Job[Any]:
         """Answer a question in a job and store nothing; its events are those of the pipeline.
 
@@ -283,7 +305,7 @@ class Workspace:
         asked = validated_question(question)
 
         def work(cancelled: Cancel) -> Iterator[Any]:
-            pipeline = self.pipeline_within(scope, retriever=retriever, k=k)
+            pipeline = self.pipeline_within(scope, retriever=retriever, k=k, read_all=read_all)
             passages: Sequence[Passage] = ()
             done: Done | None = None
             for event in pipeline.ask(asked, newest(history), cancelled):
@@ -483,9 +505,12 @@ class Workspace:
                 self.conversations.delete(conversation_id, begun=False)
             raise
 
-    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:
+    def _asked(
+        self, conversation_id: str, question: str, after: Collection[str], made_with: AnswerWith
+    ) -> TurnRecord:
         attached = self._attached(after)
-        return self._answered(lambda: self._conversation().begin(conversation_id, question, attached), after)
+        begin = partial(self._conversation().begin, conversation_id, question, attached)
+        return self._answered(begin, after, made_with)
 
     def _refuse_unread(self, attached: Sequence[AttachedRecord]) -> None:
         """Raise QuestionRefused where none of the documents attached to a question can be read."""

@@ -44,6 +44,7 @@ from storage.tables import (
     SourceRow,
     TagRow,
     TreeBranch,
+    WebhookRow,
     storable,
 )
 
@@ -294,7 +295,16 @@ class Database:
 
 
 Owned = TypeVar(
-    "Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TagRow, TreeBranch
+    "Owned",
+    ApiKeyRow,
+    CollectionRow,
+    ConversationRow,
+    Document,
+    LabSet,
+    SourceRow,
+    TagRow,
+    TreeBranch,
+    WebhookRow,
 )
 
 

@@ -106,6 +106,10 @@ class LibraryView(Corpus):
                 for batch in self.documents.chunk_batches(record.id):
                     yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
 
+    def has_trees(self, document_ids: frozenset[str]) -> bool:
+        """Return True where each of these documents has a summary tree."""
+        return document_ids <= {one.document_id for one in self.trees.list() if one.state == "ready"}
+
     def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:
         """Return the name and the instructions of each collection of these documents that has some."""
         return self.collections.instructions_for(document_ids) if self.collections is not None else ()

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.citations.checking import Checked
@@ -36,11 +37,30 @@ def add_commands(commands: Commands) -> None:
     ask.add_argument(
         "--collection", action="append", default=[], metavar="NAME", help="search this one; may be repeated"
     )
+    ask.add_argument(
+        "--read-all",
+        action="store_true",
+        help="read all of the scope for a question about whole documents, however many requests it takes",
+    )
     ask.add_argument("--json", action="store_true", help="one JSON object")
     ask.set_defaults(command=_ask_command)
 
 
-_NOTES = ("searched_in", "narrowed_to", "coverage")
+def _said(event: object) -> str:
+    """Return what is said beside the answer: the cost and progress of reading, and what failed."""
+    match event:
+        case Degraded():
+            return event.sentence
+        case ReadingPlan(begun=True):
+            return f"reading {event}."
+        case ReadingPlan():
+            return f"not all was read; --read-all reads {event}."
+        case BatchRead(done, total) if done:
+            return f"read {done:,} of {total:,} batches."
+    return ""
+
+
+_NOTES = ("searched_in", "narrowed_to", "coverage", "reading_offer")
 
 
 def _ask_command(settings: Settings, options: Options) -> int:
@@ -48,8 +68,8 @@ def _ask_command(settings: Settings, options: Options) -> int:
     result: dict[str, Any] = {"question": question, **dict.fromkeys(_NOTES), "left_out": []}
     with closing(_events(settings, options, question, history)) as events:
         for event in events:
-            if isinstance(event, Degraded):
-                say(event.sentence)
+            if told := _said(event):
+                say(told)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
@@ -81,6 +101,7 @@ def _events(
                 retriever=options.retriever,
                 k=options.k,
                 scope=scope_within(library.collections, options.collection),
+                read_all=options.read_all,
             )
             passages: Sequence[Passage] = ()
             done: Done | None = None
@@ -115,6 +136,9 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
             return {"standalone_question": question}
         case SearchedIn() | NarrowedTo() | Coverage():
             return _note_of(event, language(so_far["question"]))
+        case ReadingPlan(passages, requests, tokens, begun=False):
+            offer = {"passages": passages, "requests": requests, "tokens": tokens}
+            return {"reading_offer": offer}
         case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):

@@ -12,6 +12,7 @@ _WITHOUT = {
     "similarity": "Searched by words only",
     "bm25": "Searched by meaning only",
     "reranker": "The passages are in the order of the search",
+    "passages": "Some passages were not read",
     "embedding model": "The sentences were chosen by their words only",
 }
 
