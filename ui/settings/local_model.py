@@ -41,28 +41,33 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
-    """Show the models that are here or on their way, and a list of the others to install one of."""
-    begun = [offer for offer in OFFERS if _is_begun(server, offer)]
-    for offer in begun:
-        with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
-            _show_offer(server, offer, fixed)
-    others = {offer.name: offer for offer in OFFERS if offer not in begun}
-    if not others:
-        return
-    with st.container(border=True, key="own-others"):
+    """Show the models that can be installed in one field, and what can be done with the chosen one."""
+    ordered = sorted(OFFERS, key=lambda offer: -_nearness(server, offer))
+    offers = {offer.name: offer for offer in OFFERS}
+    with st.container(border=True, key="own-models"):
         name = st.selectbox(
-            "Model to install",
-            list(others),
-            format_func=lambda name: f"{others[name].title} ({others[name].size})",
+            "Model on this computer",
+            list(offers),
+            index=OFFERS.index(ordered[0]),
+            format_func=lambda name: _option(offers[name], server.settings.model_cache),
             key="own-model",
         )
-        _show_offer(server, others[name], fixed)
+        _show_offer(server, offers[name], fixed)
 
 
-def _is_begun(server: PageServices, offer: ModelOffer) -> bool:
+def _nearness(server: PageServices, offer: ModelOffer) -> int:
+    """Return how near a model is to be used: the one in use first, then those begun and installed."""
     cache, installs = server.settings.model_cache, server.installs
-    there = catalog.is_installed(offer, cache) or catalog.partial_bytes(offer, cache)
-    return bool(there or installs.running(offer) or installs.failure(offer))
+    if _is_used(offer.name, server.settings):
+        return 4
+    if installs.running(offer) or installs.failure(offer):
+        return 3
+    return 2 if catalog.is_installed(offer, cache) else int(catalog.partial_bytes(offer, cache) > 0)
+
+
+def _option(offer: ModelOffer, cache: Path) -> str:
+    there = "installed" if catalog.is_installed(offer, cache) else offer.size
+    return f"{offer.title} ({there})"
 
 
 def origin(offer: ModelOffer, hub: str) -> str:
@@ -91,7 +96,7 @@ def model_in_use(settings: Settings) -> str:
 
 def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
-    st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
+    st.markdown(f"{offer.good_for[0].upper()}{offer.good_for[1:]}.")
     if job is not None:
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return

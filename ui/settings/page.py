@@ -277,8 +277,9 @@ def show() -> None:
         _finding(server, fixed)
         st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
         st.page_link(pages.ACTIVITY, label="See deletions, exports and changes", icon=":material/history:")
-    show_keys(here)
-    show_webhooks(here)
+    with st.expander("Programs: keys and webhooks", key="programs"):
+        show_keys(here)
+        show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
