@@ -335,8 +335,9 @@ def show() -> None:
             pages.LAB, label=_("Compare search modes on your own questions"), icon=":material/science:"
         )
         st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
-    show_keys(here)
-    show_webhooks(here)
+    with st.expander(_("Programs: keys and webhooks"), key="programs"):
+        show_keys(here)
+        show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
