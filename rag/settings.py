@@ -262,6 +262,20 @@ class Settings(BaseSettings):
         description="Tokens of the newest turns that the answering model is shown with a follow-up, at most "
         "a quarter of its context. 0 shows none. A small local model is shown none.",
     )
+    reading_requests: int = Field(
+        8,
+        ge=0,
+        le=1000,
+        description="Requests to the language model that reading a whole scope begins without being asked "
+        "for: “summarise this”, “list all”. Where it takes more, reading all is offered with its cost.",
+    )
+    reading_requests_most: int = Field(
+        100,
+        ge=1,
+        le=1000,
+        description="Requests of one such answer. Of a larger scope, evenly spread passages are read, and "
+        "the answer says how many.",
+    )
     rerank_seconds: float = Field(
         10.0,
         gt=0,
@@ -284,8 +298,8 @@ class Settings(BaseSettings):
     max_upload_mb: int = Field(50, ge=1, description="Largest file that can be added, in megabytes.")
     private_hosts: Listed = Field(
         (),
-        description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
-        "See [sources](../user/sources.md#network-rules).",
+        description="Private hosts and networks that sources and webhooks may reach, such as "
+        "`wiki.corp,10.0.0.0/8`. See [sources](../user/sources.md#network-rules).",
     )
     allowed_folders: Listed = Field(
         (),

@@ -34,6 +34,7 @@ from storage.tables import (
     storable,
     to_record,
 )
+from storage.webhooks import queue_event
 
 UNFINISHED = ("stopped", "interrupted", "failed")
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
@@ -158,7 +159,7 @@ class Conversations(OwnerStore):
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
             answer.standalone_question = answer.searched_in = answer.narrowed_to = None
-            answer.coverage = None
+            answer.coverage = answer.reading_offer = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -186,6 +187,7 @@ class Conversations(OwnerStore):
         searched_in: str | None = None,
         narrowed_to: str | None = None,
         coverage: str | None = None,
+        reading_offer: Mapping[str, int] | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
         with self._database.writing() as session:
@@ -193,14 +195,16 @@ class Conversations(OwnerStore):
             if answer.state != "pending":
                 return
             answer.content = content
-            if standalone_question is not None:
-                answer.standalone_question = standalone_question
-            if searched_in is not None:
-                answer.searched_in = searched_in
-            if narrowed_to is not None:
-                answer.narrowed_to = narrowed_to
-            if coverage is not None:
-                answer.coverage = coverage
+            notes = {
+                "standalone_question": standalone_question,
+                "searched_in": searched_in,
+                "narrowed_to": narrowed_to,
+                "coverage": coverage,
+                "reading_offer": reading_offer and dict(reading_offer),
+            }
+            for name, note in notes.items():
+                if note is not None:
+                    setattr(answer, name, note)
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:
@@ -232,6 +236,7 @@ class Conversations(OwnerStore):
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
+            _tell(session, answer)
 
     def revise(
         self,
@@ -349,7 +354,15 @@ def interrupt_pending(database: Database) -> int:
         pending = session.scalars(select(MessageRow).where(MessageRow.state == "pending")).all()
         for answer in pending:
             answer.state, answer.folded = "interrupted", fold(answer.content)
+            _tell(session, answer)
         return len(pending)
+
+
+def _tell(session: Session, answer: MessageRow) -> None:
+    """Queue the event of an answer that has ended, for the webhooks of the conversation's owner."""
+    chat = session.get_one(ConversationRow, answer.conversation_id)
+    ids = {"conversation_id": chat.id, "answer_id": answer.id}
+    queue_event(session, chat.owner, "answer.stored", **ids, state=answer.state)
 
 
 def _has_word(word: str) -> ColumnElement[bool]:

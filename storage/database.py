@@ -45,6 +45,7 @@ from storage.tables import (
     SourceRow,
     TagRow,
     TreeBranch,
+    WebhookRow,
     storable,
 )
 
@@ -295,7 +296,16 @@ class Database:
 
 
 Owned = TypeVar(
-    "Owned", ApiKeyRow, CollectionRow, ConversationRow, Document, LabSet, SourceRow, TagRow, TreeBranch
+    "Owned",
+    ApiKeyRow,
+    CollectionRow,
+    ConversationRow,
+    Document,
+    LabSet,
+    SourceRow,
+    TagRow,
+    TreeBranch,
+    WebhookRow,
 )
 
 

@@ -32,8 +32,10 @@ from storage.tables import (
     storable,
     to_record,
 )
+from storage.webhooks import WebhookEvent, queue_event
 
 SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
+_EVENTS: Mapping[State, WebhookEvent] = {"ready": "document.ready", "refused": "document.failed"}
 UNFINISHED: tuple[State, ...] = ("queued", "reading", "searchable_by_words", "searchable_by_meaning")
 
 # Rows of documents, also written by storage/sources.py
@@ -291,6 +293,8 @@ class Documents(OwnerStore):
         """Set the state of a document, and the reason of a refused one."""
         with self._database.writing() as session:
             row = self._own(session, Document, document_id)
+            if row.state != state and (event := _EVENTS.get(state)) is not None:
+                queue_event(session, self._owner, event, document_id=row.id)
             row.state, row.reason, row.updated = state, reason, now()
 
     def save_chunks(

@@ -30,6 +30,7 @@ from storage.tables import (
     storable,
     to_record,
 )
+from storage.webhooks import WebhookEvent, queue_event
 
 
 class SourceStore(OwnerStore):
@@ -86,6 +87,9 @@ class SourceStore(OwnerStore):
         with self._database.writing() as session:
             row = self._own(session, SourceRow, source_id)
             row.state, row.reason, row.ended = state, reason, now()
+            if state != "stopped":
+                event: WebhookEvent = "source.synced" if state == "idle" else "source.failed"
+                queue_event(session, self._owner, event, source_id=row.id)
 
     def delete(self, source_id: str, *, keep_documents: bool) -> None:
         """Delete a source. Its documents count as uploaded from now on, or as `orphans`."""

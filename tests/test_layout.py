@@ -35,6 +35,8 @@ APPLICATION = {
     "rag.admission",
     "rag.local_server",
     "rag.backups",
+    "rag.keys",
+    "rag.webhooks",
     "rag.api_client",
     "rag.langchain",
     "rag.__init__",
@@ -67,6 +69,8 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.admission": set(),
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
+    "rag.keys": {"storage"},
+    "rag.webhooks": {"rag.connectors", "storage"},
     "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",

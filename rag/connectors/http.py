@@ -104,8 +104,9 @@ class Fetcher:
     """HTTP client without cookies and without the proxies of the environment. May be shared by threads.
 
     Addresses must be public, or named in `private` as hosts or networks. `patience` limits the seconds
-    without a byte, `longest` those of a request without waits for Retry-After. Raises AddressRefused before
-    anything is sent, SourceError which names the host, and Cancelled.
+    without a byte, `longest` those of a request without waits for Retry-After, of which there is one after
+    each of `tries` but the last. Raises AddressRefused before anything is sent, SourceError which names the
+    host, and Cancelled.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Fetcher:
         patience: float = 30.0,
         longest: float = 600.0,
         max_bytes: int = MAX_BYTES,
+        tries: int = TRIES,
         resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ):
@@ -129,6 +131,7 @@ class Fetcher:
         # An idle connection may be closing, so a request that must not be repeated gets a new one.
         self._single_use = pool(max_keepalive_connections=0)
         self._patience, self._longest, self._max_bytes = patience, longest, max_bytes
+        self._tries = tries
         weakref.finalize(self, self._pool.close)
 
     def get(self, url: str, *, headers: Headers = _NO_HEADERS, cancelled: Cancel = never) -> Response:
@@ -177,13 +180,13 @@ class Fetcher:
         )
 
     def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "OpenResponse":
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, self._tries + 1):
             response = self._send_once(here, request, deadline)
             if response.status not in _RETRIED:
                 return response
             response.close()
             wait = retry_wait(attempt, response.headers, datetime.now(UTC))
-            if wait > LONGEST_WAIT or attempt == TRIES:
+            if wait > LONGEST_WAIT or attempt == self._tries:
                 break
             deadline.wait(wait)
         raise RequestRejected(

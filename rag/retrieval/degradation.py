@@ -13,6 +13,7 @@ _WITHOUT = {
     "similarity": N_("Searched by words only: {reason}"),
     "bm25": N_("Searched by meaning only: {reason}"),
     "reranker": N_("The passages are in the order of the search: {reason}"),
+    "passages": N_("Some passages were not read: {reason}"),
     "embedding model": N_("The sentences were chosen by their words only: {reason}"),
 }
 

@@ -1,6 +1,7 @@
 """Less common actions of one answer: export, a link that opens the chat at it, another search for it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
@@ -8,18 +9,21 @@ import streamlit as st
 
 from rag.chat.export import MEDIA_TYPES, FormName, file_name
 from rag.i18n import N_, _, in_language, language, translated
+from rag.models.llm import LLM
 from rag.settings import RetrieverName
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.records import Message
 from ui.chat.sidebar import FORMS, PARAMETER
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import plain_line
-from ui.components.messages import dialog, flash_errors
+from ui.components.messages import dialog, flash_errors, show_refusal
 from ui.server.services import services
+from ui.settings.server_form import server_of
 
-Again = Callable[[RetrieverName], object]
+Again = Callable[[AnswerWith], object]
 
+_MODELS = "server-models"
 ANSWER = "answer"
 """Query parameter: the id of the answer that the page scrolls to."""
 
@@ -59,7 +63,7 @@ def another_search(message: Message, workspace: Workspace, again: Again) -> None
 def _choose_search(message: Message, workspace: Workspace, again: Again) -> None:
     trace = workspace.traces.get(message.id)
     used = None if trace is None else trace.settings.get("retriever")
-    mode = f"other-mode-{message.id}"
+    before, mode = AnswerWith.of(trace), f"other-mode-{message.id}"
     trees = services().settings.raptor != "off"
     modes = [
         name for name in get_args(RetrieverName) if name != used and (trees or name not in TREE_RETRIEVERS)
@@ -73,9 +77,49 @@ def _choose_search(message: Message, workspace: Workspace, again: Again) -> None
             key=mode,
         )
         st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
-        answer = flash_errors(lambda: again(st.session_state[mode]))
+        answer = flash_errors(lambda: again(replace(before, retriever=st.session_state[mode])))
         if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
             st.rerun()
+
+
+def another_model(message: Message, workspace: Workspace, again: Again) -> None:
+    """Show a button for the other models of the connected server; `again` answers with one."""
+    server = services()
+    if not server.settings.connected or not server.administers():
+        return
+    if st.button(_("Other model"), icon=":material/swap_horiz:", key=f"model-{message.id}", type="tertiary"):
+        _choose_model(message, workspace, again)
+
+
+@dialog(N_("Answer again with another model"), ":material/swap_horiz:")
+def _choose_model(message: Message, workspace: Workspace, again: Again) -> None:
+    key, before = f"other-model-{message.id}", AnswerWith.of(workspace.traces.get(message.id))
+    names: list[str] = []
+    with show_refusal():  # a name can be typed all the same
+        names = [name for name in _models() if name != message.model]
+    with st.form(f"model-form-{message.id}", border=False):
+        st.selectbox(
+            _("Model"),
+            names,
+            key=key,
+            index=None,
+            accept_new_options=True,
+            placeholder=_("Choose one, or type its name"),
+        )
+        st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
+        answer = flash_errors(lambda: again(replace(before, model=str(st.session_state[key] or "").strip())))
+        if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
+            st.rerun()
+
+
+def _models() -> list[str]:
+    """Return the models of the connected server, asked for once in a session."""
+    reached = server_of(services().settings)
+    known: dict[str, list[str]] = st.session_state.setdefault(_MODELS, {})
+    if reached.base_url not in known:
+        with LLM(reached) as llm, st.spinner(_("Listing the models…")):
+            known[reached.base_url] = [name for name in llm.models() if name]
+    return known[reached.base_url]
 
 
 def link(page: str, chat: str, answer_id: str) -> str:

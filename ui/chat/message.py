@@ -12,7 +12,7 @@ from rag.citations.support import Backing, backing, found_nothing, open_count, p
 from rag.i18n import N_, _, ngettext, translated
 from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
@@ -124,16 +124,19 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
     if not answer.narrowed_to:
         return
     with st.container(key=f"narrowed-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
-        if workspace is not None and question is not None:
-            search = partial(
-                workspace.otherwise,
-                question.id,
-                question.content,
-                searched=question.standalone_question,
-                widened=True,
-            )
-            _button(_("Search all"), f"widen-{answer.id}", "close", search)
+        if workspace is None or question is None:
+            st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
+            return
+        search = partial(
+            workspace.otherwise,
+            question.id,
+            question.content,
+            searched=question.standalone_question,
+            widened=True,
+        )
+        st.caption(_("Only documents of:"), width="content")
+        name = f":material/filter_alt: {label(translated(answer.narrowed_to), 300)}"
+        scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
 
 
 def searched_for(standalone: str | None, question: Message) -> str:
@@ -153,6 +156,8 @@ def _show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) 
             go_on = partial(workspace.go_on, answer.id)
             _button(_("Continue"), f"continue-{answer.id}", "play_arrow", go_on, "secondary")
         _button(_("Retry"), f"retry-{answer.id}", "refresh", partial(workspace.retry, answer.id), "secondary")
+        if answer.state == "failed":
+            _show_other_ways(answer, workspace)
 
 
 def _button(
@@ -445,7 +450,17 @@ def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> N
         if settled:
             again = partial(workspace.answer_again, message.id)
             _button(_("Answer again"), f"again-{message.id}", "refresh", again)
-            answer_actions.another_search(message, workspace, lambda mode: _act(partial(again, mode)))
+            _show_other_ways(message, workspace)
+
+
+def _show_other_ways(message: Message, workspace: Workspace) -> None:
+    """Show buttons that answer again with another search or model."""
+
+    def again(made_with: AnswerWith) -> None:
+        _act(partial(workspace.answer_again, message.id, made_with))
+
+    answer_actions.another_search(message, workspace, again)
+    answer_actions.another_model(message, workspace, again)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:

@@ -57,6 +57,8 @@ _SETTINGS = {
     "order": N_("Order in the prompt"),
     "model": N_("Language model"),
     "server": N_("Model server"),
+    "chosen_search": N_("Search chosen for this answer"),
+    "chosen_model": N_("Model chosen for this answer"),
     "context_tokens": N_("Context window, tokens"),
 }
 _NOT_RETRIEVERS = {
@@ -218,5 +220,5 @@ def _duration(ms: float) -> str:
 def settings(kept: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list item for each stored setting; unknown ones keep their own name."""
     for name, value in kept.items():
-        shown = retriever_name(str(value)) if name == "retriever" else str(value)
+        shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
         yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {label(translated(shown), 200)}"

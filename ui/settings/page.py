@@ -24,6 +24,7 @@ from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.keys import show_keys
 from ui.settings.local_model import model_in_use, show_local_models
 from ui.settings.server_form import show_server_form
+from ui.settings.webhooks import show_webhooks
 from ui.trees.labels import MODES, cost_of
 
 _STEPS = {
@@ -323,6 +324,7 @@ def show() -> None:
     if not server.administers():
         st.info(translated(ADMINISTRATORS_ONLY), icon=":material/lock:")
         show_keys(here)
+        show_webhooks(here)
         return
     _model(server, fixed)
     busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
@@ -333,6 +335,7 @@ def show() -> None:
         )
         st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
     show_keys(here)
+    show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:

@@ -137,6 +137,11 @@ def _disconnect(server: PageServices) -> None:
     flash(_("Saved."), ":material/check:")
 
 
+def server_of(settings: Settings) -> LLMSettings:
+    """Return the connected server, to list its models."""
+    return _reached(settings, {URL: settings.llm_base_url, MODEL: settings.llm_model}, LIST_SECONDS)
+
+
 def _reached(settings: Settings, changes: Mapping[str, str], seconds: float) -> LLMSettings:
     return LLMSettings(
         base_url=changes[URL],
