@@ -41,7 +41,7 @@ class Account(OwnerStore):
             row = self._admit(session, since)
             if row is not None and not _is_new(row, since) and _is_current(row, name, email, now):
                 return
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._admit(session, since)
             departure = session.get(AccountRemoval, tables.owner_hash(self._owner))
             if departure is not None:
@@ -55,7 +55,7 @@ class Account(OwnerStore):
 
     def leave(self, since: datetime) -> None:
         """Sign out, in every browser, the sessions begun until ``since``; a new sign-in is admitted."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
@@ -118,7 +118,7 @@ class Account(OwnerStore):
         now: datetime | None = None,
     ) -> None:
         """Add to today's usage."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             tables.ensure_user(session, self._owner)
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
             if row is None:
@@ -168,13 +168,13 @@ class People:
 
     def set_limits(self, owner: str, limits: Mapping[str, int], *, by: str = audit_log.SERVER) -> None:
         """Set the quotas of this person, in place of everyone's."""
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             _row(session, owner).limits = dict(limits)
             audit_log.note(session, by, "limits_changed", person=audit_log.pseudonym(owner), **limits)
 
     def mark(self, owner: str, *, by: str = audit_log.SERVER, now: datetime | None = None) -> None:
         """Mark a person for removal: from this commit on they can neither sign in nor store anything."""
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             row = _row(session, owner)
             if row.removing is None:
                 row.removing = now or tables.now()
@@ -191,7 +191,7 @@ class People:
 
         NotFound where this person is not marked: their files still exist.
         """
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             row = _row(session, owner)
             if row.removing is None:
                 raise NotFound(N_("The removal of {owner} was not ordered.", owner=repr(owner)))

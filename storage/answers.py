@@ -25,7 +25,7 @@ class Feedback(OwnerStore):
 
         Raises NotFound when there is no such citation.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = messages.own_message(session, self._owner, answer_id, "assistant")
             row = session.get(tables.CitationRow, (answer.id, position))
             if row is None:
@@ -43,7 +43,7 @@ class Feedback(OwnerStore):
 
         Raises NotFound where this owner has no such answer.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = messages.own_message(session, self._owner, answer_id, "assistant")
             answer.rating, answer.rating_reason = "down", reason
             answer.rating_note = storable(note.strip()[:LONGEST_NOTE]) or None

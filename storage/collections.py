@@ -51,7 +51,7 @@ class Collections(OwnerStore):
 
     def create(self, name: str, splitting: Splitting | None = None) -> CollectionRecord:
         """Create a collection without documents; NameRefused for a name that is taken or empty."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             row = CollectionRow(id=new_id(), owner=self._owner, splitting=_as_dict(splitting), created=now())
             self._name(session, row, name)
@@ -84,12 +84,12 @@ class Collections(OwnerStore):
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._name(session, self._own(session, CollectionRow, collection_id), name)
 
     def delete(self, collection_id: str) -> None:
         """Delete a collection; its documents stay, and are in none."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, CollectionRow, collection_id)
             inside = update(Document).where(Document.collection_id == row.id)
             session.execute(inside.values(collection_id=None))
@@ -102,7 +102,7 @@ class Collections(OwnerStore):
         Unknown ids are ignored: a document may have been deleted meanwhile.
         """
         moved = 0
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             to = None if collection_id is None else self._own(session, CollectionRow, collection_id).id
             elsewhere = func.coalesce(Document.collection_id, "") != (to or "")
             for ids in batches(list(dict.fromkeys(document_ids))):
@@ -128,26 +128,26 @@ class Collections(OwnerStore):
 
     def set_splitting(self, collection_id: str, splitting: Splitting | None) -> None:
         """Set the chunking of a collection's documents, None for the default; see `due`."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._own(session, CollectionRow, collection_id).splitting = _as_dict(splitting)
 
     def instruct(self, collection_id: str, instructions: str) -> None:
         """Set how answers from a collection's documents are written, cut to LONGEST_INSTRUCTIONS."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, CollectionRow, collection_id)
             row.instructions = storable(instructions.strip()[:LONGEST_INSTRUCTIONS])
 
     def instructions_for(self, document_ids: Collection[str]) -> Sequence[tuple[str, str]]:
         """List the name and the instructions of these documents' collections that have some, by name."""
         chosen = (
-            select(CollectionRow.name, CollectionRow.instructions)
+            select(CollectionRow.name, CollectionRow.instructions, CollectionRow.folded)
             .join(Document, Document.collection_id == CollectionRow.id)
             .where(Document.owner == self._owner, Document.id.in_(document_ids))
             .where(CollectionRow.instructions != "")
         )
         with self._database.reading() as session:
             rows = session.execute(chosen.distinct().order_by(CollectionRow.folded, CollectionRow.name))
-            return [(name, instructions) for name, instructions in rows]
+            return [(name, instructions) for name, instructions, _ in rows]
 
     def due(self) -> Sequence[str]:
         """List the ready documents whose chunking is not that of their collection, oldest first."""

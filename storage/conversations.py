@@ -49,7 +49,7 @@ class Conversations(OwnerStore):
         """Create a conversation."""
         at = now()
         created = ConversationRecord(new_id(), storable(title), created=at, updated=at)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             session.add(ConversationRow(owner=self._owner, folded=fold(title), **asdict(created)))
         return created
@@ -61,12 +61,12 @@ class Conversations(OwnerStore):
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Rename a conversation."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             _name(self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str, *, begun: bool = True) -> None:
         """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._row(session, conversation_id))
             if begun:
                 audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
@@ -143,7 +143,7 @@ class Conversations(OwnerStore):
 
         Raises AnswerPending while an answer of the conversation is pending.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             question = messages.own_message(session, self._owner, question_id, "user")
             _refuse_pending(session, question.conversation_id)
             row = self._row(session, question.conversation_id)
@@ -190,7 +190,7 @@ class Conversations(OwnerStore):
         reading_offer: Mapping[str, int] | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
@@ -226,7 +226,7 @@ class Conversations(OwnerStore):
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
@@ -253,7 +253,7 @@ class Conversations(OwnerStore):
         False where the answer is not complete, or no longer has the text ``before``. The reader's feedback on
         a citation that stays is kept.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "complete" or answer.content != before:
                 return False
@@ -268,7 +268,7 @@ class Conversations(OwnerStore):
 
         NotFound when this owner has no such answer.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, message_id)
             answer.rating, answer.rating_reason, answer.rating_note = rating, None, None
 
@@ -290,7 +290,7 @@ class Conversations(OwnerStore):
 
     @contextmanager
     def _open_account(self) -> Iterator[Session]:
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             require_open_account(session, self._owner)
             yield session
 

@@ -175,7 +175,7 @@ class IndexStates(OwnerStore):
         With a vector index, whose state has a "fingerprint", the branches of trees get its model: their nodes
         have its vectors. NotFound where there is no such staged index.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = session.get(IndexStateRow, (self._owner, staged))
             if row is None:
                 raise NotFound(N_("There is no index {staged}.", staged=repr(staged)))
@@ -201,7 +201,7 @@ class Documents(OwnerStore):
         replacement that is still pending is deleted for the newer one.
         """
         name = storable(unicodedata.normalize("NFC", name))
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             known = find_by_content(session, self._owner, sha256)
             namesakes = session.scalars(self._mine().where(Document.name == name, Document.uploaded)).all()
@@ -252,7 +252,7 @@ class Documents(OwnerStore):
 
     def save_facts(self, document_id: str, facts: Sequence[DocumentFact]) -> None:
         """Replace the facts of a document."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)
             session.merge(DocumentFactsRow(document_id=row.id, facts=_fact_values(facts)))
 
@@ -291,7 +291,7 @@ class Documents(OwnerStore):
 
     def set_state(self, document_id: str, state: State, reason: str | None = None) -> None:
         """Set the state of a document, and the reason of a refused one."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)
             if row.state != state and (event := _EVENTS.get(state)) is not None:
                 queue_event(session, self._owner, event, document_id=row.id)
@@ -327,7 +327,7 @@ class Documents(OwnerStore):
                         document_id=repr(document_id),
                     )
                 )
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)
             for table in (DocumentText, DocumentFactsRow, PageRow, Chunk):
                 session.execute(delete(table).where(table.document_id == row.id))
@@ -396,7 +396,7 @@ class Documents(OwnerStore):
 
         Conversations that searched the old document search this one from now on.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)
             replaced = row.replaces
             if replaced is not None:
@@ -410,7 +410,7 @@ class Documents(OwnerStore):
 
     def delete(self, document_id: str) -> None:
         """Delete a document with its text, pages and chunks; answers keep their evidence."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, Document, document_id))
             audit_log.note(session, self._owner, "document_removed", document=document_id)
 
@@ -421,7 +421,7 @@ class Documents(OwnerStore):
 
     def set_index_state(self, index: str, state: dict[str, Any] | None) -> None:
         """Record the state of an index: ``"vectors", {"model": …}``; None deletes it."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = IndexStateRow.owner == self._owner, IndexStateRow.name == index
             session.execute(delete(IndexStateRow).where(*mine))

@@ -42,7 +42,7 @@ class IdempotentRequests(OwnerStore):
         """Keep the answer to a request; those that are too old are deleted."""
         now = now or tables.now()
         mine = IdempotentRequest.owner == storable(self._owner)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             session.execute(delete(IdempotentRequest).where(mine, IdempotentRequest.created <= now - KEPT))
             session.merge(

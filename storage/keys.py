@@ -44,7 +44,7 @@ class ApiKeys(OwnerStore):
         if not tidy:
             raise NameRefused(N_("A key needs a name, such as the program that will use it. Type one."))
         id_, part = new_id(), secrets.token_urlsafe(32)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             limited = collections and [self._own(session, CollectionRow, one).id for one in collections]
             row = ApiKeyRow(
@@ -70,7 +70,7 @@ class ApiKeys(OwnerStore):
 
     def revoke(self, key_id: str) -> None:
         """Delete a key: the next request with it is refused."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, ApiKeyRow, key_id))
             audit_log.note(session, self._owner, "key_revoked", key=key_id)
 
@@ -86,7 +86,7 @@ def find_key(database: Database, secret: str, *, now: datetime | None = None) ->
             return None
         found = _record(row)
     if found.used is None or now - found.used >= USED_EVERY:
-        with database.writing() as session:
+        with database.writing(found.owner) as session:
             session.execute(update(ApiKeyRow).where(ApiKeyRow.id == found.id).values(used=now))
     return found
 

@@ -263,8 +263,9 @@ def filter_in_words(kind: Kind, value: str) -> str:
     >>> filter_in_words("since", "2023-01-01"), filter_in_words("type", ".pdf")
     ('from 2023-01-01', '.pdf files')
     """
-    forms = {"since": N_("from {value}"), "until": N_("to {value}")}
-    return N_(forms.get(kind, N_("{value} files")), value=value)
+    if kind in ("since", "until"):
+        return N_("from {day}", day=value) if kind == "since" else N_("to {day}", day=value)
+    return N_("{ending} files", ending=value)
 
 
 def _called(collections: Collections, name: str) -> CollectionRecord:

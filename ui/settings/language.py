@@ -12,14 +12,21 @@ KEY = "settings-language"
 
 def show_language(account: Account) -> None:
     """Show the languages; the one that is chosen is taken at once."""
-    options = ["", *LANGUAGES]
+    options: list[str] = ["", *LANGUAGES]
     chosen = st.session_state.get(page_language.CHOSEN, "")
     browser = LANGUAGES[page_language.browser_language()]
+
+    def shown(code: str) -> str:
+        return LANGUAGES.get(code) or _("As in the browser ({language})", language=browser)
+
+    def choose() -> None:
+        page_language.choose(str(st.session_state[KEY]), account)
+
     st.selectbox(
         _("Language"),
         options,
         index=options.index(chosen) if chosen in options else 0,
-        format_func=lambda code: LANGUAGES.get(code) or _("As in the browser ({language})", language=browser),
+        format_func=shown,
         key=KEY,
-        on_change=flash_errors(lambda: page_language.choose(str(st.session_state[KEY]), account)),
+        on_change=flash_errors(choose),
     )
