@@ -9,7 +9,7 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
-from rag.i18n import N_, _, ngettext
+from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
@@ -263,9 +263,9 @@ def filter_in_words(kind: Kind, value: str) -> str:
     >>> filter_in_words("since", "2023-01-01"), filter_in_words("type", ".pdf")
     ('from 2023-01-01', '.pdf files')
     """
-    if kind == "since":
-        return _("from {day}", day=value)
-    return _("to {day}", day=value) if kind == "until" else _("{ending} files", ending=value)
+    if kind in ("since", "until"):
+        return N_("from {day}", day=value) if kind == "since" else N_("to {day}", day=value)
+    return N_("{ending} files", ending=value)
 
 
 def _called(collections: Collections, name: str) -> CollectionRecord:
