@@ -33,7 +33,6 @@ from rag.text.facts import (
     latin_words,
     names,
     negations,
-    opposed,
     plain_years,
     value_of,
     with_values,
@@ -450,8 +449,7 @@ def find_contradiction(
         (
             "direction",
             lambda: (
-                opposed(claim.text, anchor.text)
-                or turns(claim.text, anchor.text)
+                turns(claim.text, anchor.text)
                 or adds_direction(claim.text, anchor.text)
                 or _reversed(claim, window)
             ),

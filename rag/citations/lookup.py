@@ -246,7 +246,7 @@ class TableLookup:
             p
             for p in dated
             if least[p.row] >= LEAST_LABEL
-            or (said.named(p.beside) and (not p.row or _alone_in_unit(p, dated)))
+            or (said.named(p.beside) and (p.row in ((), ("total",)) or _alone_in_unit(p, dated)))
         ]
         whole = {"".join(p.row) for p in able if len(said.named(p.row)) == len(p.row)}
         able = [p for p in able if not any("".join(p.row) in one and "".join(p.row) != one for one in whole)]
@@ -337,8 +337,10 @@ class TableLookup:
             if _comparable(asked.quantity, said.text, p.cell) and (p.is_value or asked.kind == "change")
         ]
         best = self._best(said, asked, fitting, every)
-        if asked.before is not None:
-            best = _latest_of(best) if asked.period is None else best
+        if asked.period is None and not (sure and len(best) > 1):
+            latest = _latest_of(best)
+            earlier = [p for p in best if p not in latest and _fits(asked.quantity, p, asked.lead)]
+            best = latest if asked.before is not None or not earlier else []
         if not best or (sure and len(best) > 1):
             return None
         held = [p for p in best if _fits(asked.quantity, p, asked.lead)]
