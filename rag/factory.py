@@ -11,6 +11,7 @@ from rag.chat.check_text import PASSAGES, TextChecker
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
+from rag.chat.whole_reading import Budget
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge
 from rag.citations.reader import StatementReader
@@ -23,6 +24,7 @@ from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
+from rag.models.local.hub_files import Hub
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel, LLMSettings
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
@@ -123,6 +125,18 @@ def make_means(settings: Settings, owner: str) -> ConnectorContext:
         credentials=Credentials.of_this_machine("" if alone else owner),
         folder_roots=(settings.allowed_folders or None) if alone else settings.allowed_folders,
         max_bytes=most,
+    )
+
+
+MAX_MODEL_BYTES = 8_000_000_000
+MODEL_SECONDS = 12 * 3600.0  # of a download, which goes on at the next attempt where it was left
+
+
+def make_hub(settings: Settings) -> Hub:
+    """Return the hub of local models, reached as sources are: no private address that is not allowed."""
+    return Hub(
+        settings.model_hub,
+        Fetcher(private=settings.private_hosts, longest=MODEL_SECONDS, max_bytes=MAX_MODEL_BYTES),
     )
 
 
@@ -231,10 +245,11 @@ def make_pipeline(
     retriever: RetrieverName | None = None,
     k: int | None = None,
     scope: Scope = EVERYTHING,
+    read_all: bool = False,
 ) -> RagPipeline:
     """Return the RAG pipeline over the documents of a library that are in `scope`.
 
-    `retriever` and `k` override the settings.
+    `retriever` and `k` override the settings. With `read_all` whole documents are read without asking.
     """
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
@@ -257,6 +272,8 @@ def make_pipeline(
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
         conversation_tokens=settings.conversation_tokens,
+        tree=partial(_retriever, library, "raptor-collapsed", k, omissions, options),
+        reading_budget=Budget(settings.reading_requests, settings.reading_requests_most, read_all),
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings),

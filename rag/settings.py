@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from rag.connectors.ssrf import parse_allowed
 from rag.errors import SettingsError
+from rag.i18n import N_
 
 PREFIX = "FOOTNOTE_"
 NEVER_SHOWN = frozenset({"vector_store_arguments"})  # a class may be given keys in any of them
@@ -158,6 +159,11 @@ class Settings(BaseSettings):
         default_factory=default_model_cache,
         description="Folder for downloaded models. All data directories of a user share it.",
     )
+    model_hub: str = Field(
+        "https://huggingface.co",
+        validation_alias=AliasChoices("FOOTNOTE_MODEL_HUB", "HF_ENDPOINT"),
+        description="Address of the hub that local language models are installed from, or of a mirror of it.",
+    )
     llm_base_url: str = Field(
         "https://api.openai.com/v1",
         validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL"),
@@ -261,6 +267,20 @@ class Settings(BaseSettings):
         description="Tokens of the newest turns that the answering model is shown with a follow-up, at most "
         "a quarter of its context. 0 shows none. A small local model is shown none.",
     )
+    reading_requests: int = Field(
+        8,
+        ge=0,
+        le=1000,
+        description="Requests to the language model that reading a whole scope begins without being asked "
+        "for: “summarise this”, “list all”. Where it takes more, reading all is offered with its cost.",
+    )
+    reading_requests_most: int = Field(
+        100,
+        ge=1,
+        le=1000,
+        description="Requests of one such answer. Of a larger scope, evenly spread passages are read, and "
+        "the answer says how many.",
+    )
     rerank_seconds: float = Field(
         10.0,
         gt=0,
@@ -283,8 +303,8 @@ class Settings(BaseSettings):
     max_upload_mb: int = Field(50, ge=1, description="Largest file that can be added, in megabytes.")
     private_hosts: Listed = Field(
         (),
-        description="Private hosts and networks that sources may reach, such as `wiki.corp,10.0.0.0/8`. "
-        "See [sources](../user/sources.md#network-rules).",
+        description="Private hosts and networks that sources and webhooks may reach, such as "
+        "`wiki.corp,10.0.0.0/8`. See [sources](../user/sources.md#network-rules).",
     )
     allowed_folders: Listed = Field(
         (),
@@ -380,10 +400,12 @@ class Settings(BaseSettings):
         validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
-    raptor: Literal["off", "extractive", "model"] = Field(
-        "off",
-        description="Summary trees over documents. `model` has the language model write the summaries, "
-        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    raptor: Literal["auto", "off", "extractive", "model"] = Field(
+        "auto",
+        description="Summary trees over documents. `auto` builds extractive ones in the background where a "
+        "model is connected, the documents are more than a prompt has room for, and it takes minutes. "
+        "`model` has the language model write the summaries, and sends it all documents. See "
+        "[summary trees](../user/summary-trees.md).",
     )
     citation_judge: str = Field(
         "llm",
@@ -529,12 +551,22 @@ def _read_secrets(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     if not isinstance(table, dict):
-        raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
+        raise SettingsError(
+            N_("In {path} footnote is no table. Write its settings under [footnote].", path=path)
+        )
     unknown = table.keys() - Settings.model_fields.keys() - RENAMED.keys()
     if unknown:
-        raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
+        raise SettingsError(
+            N_(
+                "{path} has no setting called {unknown}. Correct or remove it.",
+                path=path,
+                unknown=repr(min(unknown)),
+            )
+        )
     return _by_present_name(table)
 
 
@@ -544,5 +576,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):  # whoever opens the directory says so
         return {}
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     return values if isinstance(values, dict) else {}

@@ -64,6 +64,10 @@ class Corpus:
         """Yield these chunks as passages."""
         return map(Passage.from_document, self.chunks(document_ids))
 
+    def has_trees(self, document_ids: frozenset[str]) -> bool:  # noqa: ARG002
+        """Return True where each of these documents has a summary tree."""
+        return False
+
     def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG002
         """Return the name and the instructions of each collection of these documents that has some."""
         return ()

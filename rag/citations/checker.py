@@ -377,9 +377,20 @@ def parts(sentence: str) -> list[str]:
     topic = _TOPIC.match(found[0])
     if len(found) > 1 and topic:
         found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
-    elif not all(map(_STARTS.match, found[1:])):
+    elif not (all(map(_STARTS.match, found[1:])) or all(map(quantities, found))):
         return [sentence]
-    return found if all(len(content_words(part)) >= _PART_WORDS for part in found) else [sentence]
+    whole = all(len(content_words(part)) >= _PART_WORDS for part in found)
+    return _dated_alike(found) if whole else [sentence]
+
+
+def _dated_alike(told: Sequence[str]) -> list[str]:
+    """Return parts of which those with numbers and no time have the only time of the first."""
+    times = periods(told[0])
+    when = told[0][times[0].start : times[0].end] if len(times) == 1 and times[0].year else ""
+    return [
+        part if not when or periods(part) or not quantities(part) else f"{part.rstrip('. ')} ({when})."
+        for part in told
+    ]
 
 
 def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:

@@ -9,7 +9,7 @@ import pytest
 from rag.errors import LimitReached
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, load
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.accounts import People
 from storage.errors import AnswerPending, NotFound
 from storage.records import TurnRecord
@@ -227,12 +227,13 @@ def test_an_answer_is_made_again_with_another_search_for_that_answer_alone(here:
         trace = here.traces.get(answer_id)
         return None if trace is None else trace.settings["retriever"]
 
-    again = here.answer_again(turn.answer_id, "bm25")
+    again = here.answer_again(turn.answer_id, AnswerWith("bm25"))
     assert searched(again.answer_id) == "bm25" and again.question.versions == (
         turn.question_id,
         again.question_id,
     )
-    assert searched(here.answer_again(again.answer_id).answer_id) == searched(turn.answer_id) == "ensemble-cc"
+    assert searched(here.retry(again.answer_id).answer_id) == "bm25", "it is stored with the answer"
+    assert searched(turn.answer_id) == "ensemble-cc" == here.pipeline().made_with["retriever"]
 
 
 def test_a_request_with_an_attachment_is_not_about_the_last_answer(here: Workspace):
@@ -252,3 +253,22 @@ def test_a_file_that_cannot_be_read_is_not_replaced_by_other_documents(here: Wor
     assert (
         answer.error is not None and "broken.pdf" in answer.error and "Nothing was searched." in answer.error
     )
+
+
+def test_trees_are_built_by_themselves_over_a_large_library_with_a_model(services: Services, here: Workspace):
+    def add(name: str, letters: int) -> None:
+        text = "The mill was let. " * (letters // 18)
+        record, _ = here.library.documents.add(name, *here.library.files.save(text.encode()))
+        here.library.documents.save_chunks(record.id, text, [], [])
+        here.library.documents.set_state(record.id, "ready")
+
+    model = {"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"}
+    add("short.txt", 1000)
+    services.apply(model)
+    assert not here.builds_trees()  # its text fits into a prompt
+    add("long.txt", 100_000)
+    assert here.builds_trees()
+    add("longer.txt", 5_000_000)
+    assert not here.builds_trees()  # it would take more than minutes
+    services.apply({"raptor": "extractive"})
+    assert here.builds_trees()
