@@ -12,7 +12,7 @@ from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
 from rag.text.document import LOCKED, LoadedDocument
 
-MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
+MAX_TEXT = 50_000_000  # bytes of UTF-8, as many as the largest upload has; three copies are in memory once
 
 # `module:function` of a path, imported when needed: a PDF starts no Office library.
 _PARSERS = {
@@ -124,8 +124,10 @@ def parse(path: Path, name: str) -> LoadedDocument:
     parser = getattr(importlib.import_module(module), function)
     document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
     document = with_properties(document, path, kind)
-    if len(document.text) > MAX_CHARACTERS:
-        raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
+    if len(document.text.encode("utf-8", "replace")) > MAX_TEXT:
+        raise DocumentRefused(
+            f"holds more than {MAX_TEXT // 1_000_000} MB of text. Split it and add the parts."
+        )
     if document.is_whole and not any(character.isalnum() for character in document.text):
         raise DocumentRefused("holds no text.")
     return document
