@@ -66,11 +66,14 @@ def measured(program: str, *arguments: str) -> float:
     return float(done.stdout.split()[-1])
 
 
+LONG = [pytest.mark.slow(reason="a minute to index 50,000 passages"), pytest.mark.timeout(1800)]
+
+
 @pytest.mark.parametrize(
     ("megabytes", "until", "most"),
     [
         (6, "words", 60),
-        pytest.param(50, "the end", 200, marks=pytest.mark.slow(reason="a minute to index 50,000 passages")),
+        pytest.param(50, "the end", 200, marks=LONG),
     ],
 )
 def test_a_long_document_takes_little_memory_of_the_server(
