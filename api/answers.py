@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from rag.chat.answer import Condensed, Done, Sources
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned, read_plan
 from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.models.protocol import Sent
@@ -76,6 +77,7 @@ class AnswerOut(BaseModel):
     standalone_question: str | None
     searched_in: str | None
     narrowed_to: str | None
+    steps: list[str] = Field([], description="The steps in which a question of several parts was searched.")
     left_out: list[str] = Field(description="Sentences on parts of the search that failed.")
     timings_ms: dict[str, float]
     usage: UsageOut
@@ -141,6 +143,7 @@ class AnswerBuilder:
     passages: Sequence[Passage] = ()
     model: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     prompt_tokens: int = 0
@@ -150,6 +153,8 @@ class AnswerBuilder:
         match event:
             case Condensed() | SearchedIn() | NarrowedTo():
                 self._note(event)
+            case Planned(_, steps):
+                self.steps = [step.question for step in steps]
             case Degraded():
                 self.left_out.append(event.sentence)
             case Sources(passages):
@@ -196,6 +201,7 @@ class AnswerBuilder:
             standalone_question=self.notes.get("standalone_question"),
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
+            steps=self.steps,
             left_out=self.left_out,
             timings_ms=self.timings_ms,
             usage=self.usage,
@@ -210,13 +216,15 @@ class AnswerBuilder:
 def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
     """Return the fields of an answer that are stored with it."""
     passages = {passage.number: passage for passage in message.passages}
+    understood, steps = read_plan(message.standalone_question or "")
     return {
         "text": message.content,
         "citations": cited(message.content, message.citations, passages),
         "sources": [source(number, passage) for number, passage in passages.items()],
         "model": message.model,
         "state": message.state,
-        "standalone_question": message.standalone_question,
+        "standalone_question": understood or None,
+        "steps": list(steps),
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],

@@ -11,6 +11,7 @@ from rag.chat.check_text import PASSAGES, TextChecker
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
+from rag.chat.steps import StepLimits
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge
 from rag.citations.reader import StatementReader
@@ -257,6 +258,7 @@ def make_pipeline(
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
         conversation_tokens=settings.conversation_tokens,
+        steps=StepLimits(settings.steps_seconds, settings.steps_requests),
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings),

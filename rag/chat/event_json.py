@@ -10,6 +10,7 @@ from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
 from rag.chat.pipeline import Rephrasing, Reworked, Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned
 from rag.citations.checking import Checked, Checking
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reordered, Reranking
@@ -19,6 +20,7 @@ EVENTS: Mapping[str, type[Any]] = {
     "rephrasing": Rephrasing,
     "searched_in": SearchedIn,
     "narrowed_to": NarrowedTo,
+    "planned": Planned,
     "reworked": Reworked,
     "reranking": Reranking,
     "reordered": Reordered,

@@ -10,6 +10,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, Literal
 
+from rag.chat.steps import read_plan
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
 from rag.text.language import language
 from rag.text.normalize import clean
@@ -54,7 +55,8 @@ class AnswerPiece:
 class ExportedTurn:
     """Question and answer; `understood` is the standalone question, where that differs.
 
-    `searched_in` names the scope, where not all documents were searched.
+    `searched_in` names the scope, where not all documents were searched; `steps` those of a question of
+    several parts.
     """
 
     question: str
@@ -68,6 +70,7 @@ class ExportedTurn:
     searched_in: str
     coverage: str
     quotes: tuple[Quote, ...]
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def cited_pieces(answer: Message, numbered: int = 0) -> tuple[tuple[AnswerPiece,
 
 def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
     counted = backing(answer)
-    understood = answer.standalone_question or ""
+    understood, steps = read_plan(answer.standalone_question or "")
     written, quotes = cited_pieces(answer, numbered)
     return ExportedTurn(
         question=question.content,
@@ -120,6 +123,7 @@ def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
         searched_in=" · ".join(filter(None, (answer.searched_in, answer.narrowed_to))),
         coverage=answer.coverage or "",
         quotes=quotes,
+        steps=steps,
     )
 
 
@@ -227,8 +231,10 @@ def _judged(answer: Message, citation: CitationRecord) -> bool | None:
 def _notes(turn: ExportedTurn, escaping: Callable[[str], str]) -> tuple[str, str, str, str]:
     """Return how a question was understood, where it was searched, and its answer's state and model."""
     searched = f"Searched in: {escaping(turn.searched_in)}" if turn.searched_in else ""
+    understood = f"Understood as: {escaping(turn.understood)}" if turn.understood else ""
+    steps = "; ".join(f"({n}) {escaping(step)}" for n, step in enumerate(turn.steps, 1))
     return (
-        f"Understood as: {escaping(turn.understood)}" if turn.understood else "",
+        " · ".join(filter(None, (understood, steps and f"Searched in steps: {steps}"))),
         " · ".join(filter(None, (searched, escaping(turn.coverage)))),
         "" if turn.state == "complete" else f"This answer is {turn.state}.",
         f"Written by {escaping(turn.model)}." if turn.model else "",
@@ -425,6 +431,7 @@ def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
         "question": turn.question,
         "asked": turn.asked.isoformat(),
         "understood": turn.understood or turn.question,
+        "steps": list(turn.steps),
         "searched_in": turn.searched_in or None,
         "coverage": turn.coverage or None,
         "answer": turn.answer,

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
+from rag.chat.steps import Planned
 from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
@@ -41,10 +42,13 @@ def add_commands(commands: Commands) -> None:
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
     result: dict[str, Any] = {"question": question, "searched_in": None, "narrowed_to": None, "left_out": []}
+    result["steps"] = []
     with closing(_events(settings, options, question, history)) as events:
         for event in events:
             if isinstance(event, Degraded):
                 say(event.sentence)
+            if isinstance(event, Sources) and result["steps"] and not options.json:
+                print("\n".join(f"{n}. {step}" for n, step in enumerate(result["steps"], 1)) + "\n")
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
@@ -105,12 +109,8 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
-        case Condensed(question):
-            return {"standalone_question": question}
-        case SearchedIn(said):
-            return {"searched_in": said}
-        case NarrowedTo(said):
-            return {"narrowed_to": said}
+        case Condensed() | SearchedIn() | NarrowedTo() | Planned():
+            return _searched(event)
         case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
@@ -120,6 +120,18 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
         case Timings(ms):
             return {"timings_ms": ms}
     return {}
+
+
+def _searched(event: Condensed | SearchedIn | NarrowedTo | Planned) -> dict[str, Any]:
+    match event:
+        case Condensed(question):
+            return {"standalone_question": question}
+        case SearchedIn(said):
+            return {"searched_in": said}
+        case NarrowedTo(said):
+            return {"narrowed_to": said}
+        case Planned(_, steps):
+            return {"steps": [step.question for step in steps]}
 
 
 def _cited(event: Done | Checked, so_far: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
@@ -213,6 +214,7 @@ class _PartialAnswer:
     status: Any
     text: Any
     failures: Any
+    plan: Any = None
     written: str = ""
     found: bool = False
 
@@ -222,8 +224,8 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case SearchedIn() | NarrowedTo() | Coverage():
-                self.query.caption(scope.told(event))
+            case Planned() | SearchedIn() | NarrowedTo() | Coverage():
+                self._show_search(event)
             case Reworked() | Reranking():
                 self.status.caption(_doing(event))
             case Degraded():
@@ -234,6 +236,14 @@ class _PartialAnswer:
                 self.status.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
+
+    def _show_search(self, event: Planned | SearchedIn | NarrowedTo | Coverage) -> None:
+        """Show where is searched, and the steps, in one place that changes after each of them."""
+        if not isinstance(event, Planned):
+            self.query.caption(scope.told(event))
+            return
+        self.plan = self.plan or self.query.empty()
+        self.plan.caption(message.plan_lines([(one.question, one.found) for one in event.steps]))
 
     def draw(self) -> None:
         """Show the text so far."""

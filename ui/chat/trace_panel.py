@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.chat.steps import read_plan
 from rag.citations.support import place_name
 from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
@@ -22,6 +23,7 @@ NONE = "–"
 
 _STEPS = {
     "condense": "to understand the question",
+    "plan": "to plan",
     "retrieve": "to search",
     "rerank": "to rerank",
     "first_token": "to the first word",
@@ -30,6 +32,8 @@ _STEPS = {
 _PURPOSES = {
     "answer": "Request for the answer",
     "rephrase": "Request to rephrase the follow-up",
+    "plan": "Request to plan the steps",
+    "step": "Request to complete or reword a step",
     "check": "Request to check statements, and the reply",
     "rerank": "Request to rerank passages",
 }
@@ -47,6 +51,7 @@ _SETTINGS = {
     "history": "Conversation",
     "rephrasing": "Follow-up rephrasing",
     "understood": "Query",
+    "steps": "Steps",
     "reworked": "Rework",
     "continued": "The answer",
     "unread": "Passages",
@@ -107,9 +112,13 @@ def _panel(message: Message, trace: Trace | None) -> None:
 
 
 def _show(message: Message, trace: Trace | None) -> None:
-    if message.standalone_question:
+    asked, steps = read_plan(message.standalone_question or "")
+    if asked:
         _heading("Search query")
-        st.markdown(escape_text(message.standalone_question))
+        st.markdown(escape_text(asked))
+    if steps:
+        _heading("Steps, and their passages")
+        st.markdown("\n".join(step_lines(steps, message.passages)))
     _heading("Passages and the searches that found them")
     _passages(message.passages)
     _heading("Sent to the language model")
@@ -120,6 +129,15 @@ def _show(message: Message, trace: Trace | None) -> None:
     if trace is not None and trace.settings:
         _heading("Settings")
         st.markdown("\n".join(settings(trace.settings)))
+
+
+def step_lines(steps: Sequence[str], passages: Sequence[PassageRecord]) -> Iterator[str]:
+    """Yield a list item for each step: its words, and the numbers of the passages that it found."""
+    for number, step in enumerate(steps, 1):
+        name = f"step {number}"
+        ranks = {one.number: one.found_by[name]["rank"] for one in passages if name in one.found_by}
+        told = ", ".join(map(str, sorted(ranks, key=ranks.__getitem__)))
+        yield f"{number}. {label(step, 400)}: {f'passages {told}' if told else 'none found'}"
 
 
 def _heading(text: str) -> None:
@@ -140,7 +158,7 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
-    titles = {name: _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40) for name in searches}
+    titles = {name: _title(name) for name in searches}
     return [
         {
             "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
@@ -149,6 +167,12 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
         }
         for passage in passages
     ]
+
+
+def _title(name: str) -> str:
+    if name.startswith("step "):
+        return name.capitalize()
+    return _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40)
 
 
 def _rank_and_score(found: Mapping[str, Any] | None) -> str:
