@@ -10,17 +10,16 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.application import routes as api_routes
+from api.operations import admits_to_metrics, limit_malloc_arenas, operation_routes
 from api.security import SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import is_loopback
@@ -33,7 +32,6 @@ from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
 from ui.server.headers import security_headers, server_error
-from ui.server.operations import admits_to_metrics, limit_malloc_arenas, metrics_text, readyz
 from ui.server.services import close, owner_of, services
 
 log = logging.getLogger("footnote")
@@ -83,10 +81,6 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     close()
 
 
-async def _healthz(_: Request) -> PlainTextResponse:
-    return PlainTextResponse("ok\n")
-
-
 def _auth_mode() -> AuthMode:
     """Return the sign-in mode; exit where a public address would be served without sign-in."""
     try:
@@ -113,9 +107,7 @@ def _explain(error: Exception) -> bool:
 
 
 ROUTES = [
-    Route("/healthz", _healthz),
-    Route("/readyz", readyz),
-    Route("/metrics", metrics_text),
+    *operation_routes(services),
     *api_routes(services),
 ]
 AUTH = Middleware(
@@ -128,7 +120,7 @@ SECURITY = Middleware(
     SecurityMiddleware,
     headers=security_headers,
     is_known=is_host_allowed,
-    may_see_metrics=admits_to_metrics,
+    may_see_metrics=partial(admits_to_metrics, services),
 )
 app = st.App(
     Path(pages.__file__).with_name("main.py"),

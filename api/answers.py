@@ -7,6 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from rag.chat.answer import Condensed, Done, Sources
+from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned, read_plan
@@ -15,6 +17,7 @@ from rag.citations.cite import Citation
 from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
+from rag.text.language import language
 from rag.text.prompt_parts import count_tokens
 from storage.records import AnswerState, CitationRecord, CitationStatus, Message, PassageRecord
 
@@ -66,6 +69,14 @@ class UsageOut(BaseModel):
     total_tokens: int
 
 
+class ReadingOfferOut(BaseModel):
+    """Cost of reading a whole scope with the model: its passages, requests, and tokens, estimated."""
+
+    passages: int
+    requests: int
+    tokens: int
+
+
 class AnswerOut(BaseModel):
     """A cited answer. `conversation_id` and `answer_id` are null where it was not stored."""
 
@@ -78,6 +89,10 @@ class AnswerOut(BaseModel):
     searched_in: str | None
     narrowed_to: str | None
     steps: list[str] = Field([], description="The steps in which a question of several parts was searched.")
+    coverage: str | None = Field(description="How much of a whole scope was read for the answer.")
+    reading_offer: ReadingOfferOut | None = Field(
+        description="Cost of reading all of the scope with the model, where not all was read: `read_all`."
+    )
     left_out: list[str] = Field(description="Sentences on parts of the search that failed.")
     timings_ms: dict[str, float]
     usage: UsageOut
@@ -144,6 +159,7 @@ class AnswerBuilder:
     model: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
+    offer: ReadingOfferOut | None = None
     left_out: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     prompt_tokens: int = 0
@@ -151,10 +167,10 @@ class AnswerBuilder:
     def take(self, event: object) -> None:
         """Take an event."""
         match event:
-            case Condensed() | SearchedIn() | NarrowedTo():
+            case Condensed() | Planned() | SearchedIn() | NarrowedTo() | Coverage():
                 self._note(event)
-            case Planned(_, steps):
-                self.steps = [step.question for step in steps]
+            case ReadingPlan(passages, requests, tokens, begun=False):
+                self.offer = ReadingOfferOut(passages=passages, requests=requests, tokens=tokens)
             case Degraded():
                 self.left_out.append(event.sentence)
             case Sources(passages):
@@ -166,14 +182,18 @@ class AnswerBuilder:
             case Sent(_, messages):
                 self.prompt_tokens += sum(count_tokens(content) for _, content in messages)
 
-    def _note(self, event: Condensed | SearchedIn | NarrowedTo) -> None:
+    def _note(self, event: Condensed | Planned | SearchedIn | NarrowedTo | Coverage) -> None:
         match event:
+            case Planned(_, steps):
+                self.steps = [step.question for step in steps]
             case Condensed(question):
                 self.notes["standalone_question"] = question
             case SearchedIn(said):
                 self.notes["searched_in"] = said
             case NarrowedTo(said):
                 self.notes["narrowed_to"] = said
+            case Coverage():
+                self.notes["coverage"] = event.said(language(self.notes.get("standalone_question", "")))
 
     def _take_text(self, event: Done | Checked) -> None:
         self.text, self.citations = event.text, event.citations
@@ -202,6 +222,8 @@ class AnswerBuilder:
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
             steps=self.steps,
+            coverage=self.notes.get("coverage"),
+            reading_offer=self.offer,
             left_out=self.left_out,
             timings_ms=self.timings_ms,
             usage=self.usage,
@@ -227,6 +249,8 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
         "steps": list(steps),
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
+        "coverage": message.coverage,
+        "reading_offer": message.reading_offer,
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],
         "timings_ms": dict(message.timings_ms),
         "conversation_id": conversation_id,

@@ -15,9 +15,11 @@ from api import (
     collections,
     conversations,
     documents,
+    keys,
     problems,
     search,
     sources,
+    webhooks,
 )
 from api.access import KeyMiddleware
 from api.limits import BodyLimits
@@ -50,7 +52,18 @@ def create_api(services: Callable[[], Services]) -> FastAPI:
             Exception: problems.on_unexpected,
         },
     )
-    for resource in (ask, search, check, documents, collections, sources, conversations, chat_completions):
+    for resource in (
+        ask,
+        search,
+        check,
+        documents,
+        collections,
+        sources,
+        conversations,
+        webhooks,
+        keys,
+        chat_completions,
+    ):
         api.include_router(resource.router)
     api.add_middleware(BodyLimits, upload_mb=lambda: services().settings.max_upload_mb)
     api.add_middleware(KeyMiddleware, services=services)  # the outer one: nothing is read without a key

@@ -23,16 +23,27 @@ DOES = {"read": "read", "ask": "ask questions", "write": "change anything"}
 
 @dataclass(frozen=True)
 class Caller:
-    """Owner of a request's key, with its scopes; `collections` are ids, None for every document."""
+    """Owner of a request's key, with its scopes; `collections` are ids, None for every document.
+
+    `local` is true for this computer's own commands.
+    """
 
     owner: str
     scopes: frozenset[KeyScope] = frozenset(SCOPES)
     collections: frozenset[str] | None = None
+    local: bool = False
 
     def require(self, scope: KeyScope) -> None:
         """Raise ScopeRefused where the key does not have a scope."""
         if scope not in self.scopes:
             raise ScopeRefused(f"This key may not {DOES[scope]}. Use one with the scope “{scope}”.")
+
+    def require_local(self) -> None:
+        """Raise ScopeRefused except for this computer's own commands."""
+        if not self.local:
+            raise ScopeRefused(
+                "Keys are made and revoked on the Settings page, or by `footnote keys` on the server."
+            )
 
     def require_everything(self) -> None:
         """Raise ScopeRefused for a key that is limited to collections."""
@@ -54,7 +65,7 @@ def authenticate(connection: HTTPConnection, services: Services) -> Caller:
         raise KeyRefused(NO_KEY)
     secret = secret.strip()
     if is_local(connection) and _same(secret, services.local_token):
-        return Caller(LOCAL_OWNER)
+        return Caller(LOCAL_OWNER, local=True)
     found = find_key(services.database, secret)
     if found is None:
         raise KeyRefused(UNKNOWN_KEY)

@@ -9,11 +9,9 @@ from functools import partial
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
 from api.application import routes
+from api.operations import limit_malloc_arenas, operation_routes
 from api.security import HEADERS, SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import ip_address, is_loopback
@@ -48,7 +46,7 @@ def create_app(
         may_see_metrics=lambda _: False,
     )
     return Starlette(
-        routes=[Route("/healthz", _healthz), *routes(lambda: services, page=False)],
+        routes=[*operation_routes(lambda: services), *routes(lambda: services, page=False)],
         middleware=[guard],
         lifespan=lifespan,
     )
@@ -56,6 +54,7 @@ def create_app(
 
 def serve(services: Services, host: str, port: int, *, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it; `say` is told the address. Raises SettingsError where it is taken."""
+    limit_malloc_arenas()
 
     def started() -> None:
         services.announce(f"http://{'127.0.0.1' if _is_any(host) else host}:{bound}")
@@ -116,7 +115,3 @@ def _headers() -> Mapping[str, str]:
 def _is_any(host: str) -> bool:
     address = ip_address(host)
     return address is not None and address.is_unspecified and not is_loopback(host)
-
-
-async def _healthz(_: Request) -> PlainTextResponse:
-    return PlainTextResponse("ok\n")

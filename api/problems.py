@@ -39,6 +39,7 @@ STATUS: Mapping[type[FootnoteError], int] = {  # the first that fits
     errors.TreeMissing: 409,
     errors.LimitReached: 429,
     errors.LLMError: 502,
+    errors.AddressRefused: 422,
     errors.SourceError: 502,
     storage_errors.DiskFull: 507,
     FootnoteError: 503,

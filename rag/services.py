@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from rag import backups
+from rag import backups, webhooks
 from rag import settings as config
 from rag.backups import BackupSchedule
 from rag.chat import check_text, introduction
@@ -32,6 +32,7 @@ from rag.models.local.install import Installs
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
+from rag.webhooks import WebhookSender
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
 from storage.audit_log import SERVER, AuditLog, AuditTrail
@@ -41,6 +42,7 @@ from storage.lab import stop_running
 
 RECOVER = "recover"  # job that repairs a library when its owner comes
 MAX_IDLE_LIBRARIES = 20  # unused libraries that stay open
+SEND_SECONDS = 2.0  # between two looks for events that webhooks wait for
 IDLE_SECONDS = 300.0  # after its last use before a library may be closed: a page may still read it
 
 log = logging.getLogger(__name__)
@@ -56,7 +58,7 @@ class Services:
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
         backups.check(settings)
-        self.settings, self._local = settings, local
+        self.settings, self.local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)
         stop_running(self.database)
@@ -70,9 +72,11 @@ class Services:
             **check_text.LANES,
             **introduction.LANES,
             **backups.LANES,
+            **webhooks.LANES,
         }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
+        self._other_models: dict[str, LLM | LocalModel] = {}  # of the connected server, by name
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.page_images = PageImages()
@@ -87,6 +91,8 @@ class Services:
         self.looking = threading.Lock()
         """Lock held while open libraries are read, and while they are closed."""
         self._schedule = Scheduler(self._tick)
+        sender = WebhookSender(self.database, self.jobs, lambda: self.settings)
+        self._sending = Scheduler(sender.start_due, seconds=SEND_SECONDS)
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
         self._in_step: set[str] = set()
@@ -100,6 +106,20 @@ class Services:
     def current(self) -> tuple[Settings, LanguageModel | None]:
         """Return the settings and the language model that are in use now."""
         return self.settings, self.llm
+
+    def other_model(self, name: str) -> tuple[Settings, LanguageModel | None]:
+        """Return the settings with another model of the connected server, and its client; as `current` does.
+
+        Where no server is connected any more these are the current ones.
+        """
+        settings = self.settings
+        if not settings.connected or name == settings.llm_model:
+            return self.current()
+        settings = settings.model_copy(update={"llm_model": name})
+        with self._lock:
+            if name not in self._other_models and (made := make_llm(settings)) is not None:
+                self._other_models[name] = made
+            return settings, self._other_models.get(name)
 
     def account(self, owner: str) -> Account:
         """Return the account of `owner`."""
@@ -121,7 +141,9 @@ class Services:
         if owner not in self._workspaces:
             self.account(owner).confirm()
             self.jobs.welcome(owner)
-            self._workspaces[owner] = Workspace(self.database, owner, self.jobs, self.current, self._models)
+            self._workspaces[owner] = Workspace(
+                self.database, owner, self.jobs, self.current, self._models, self.other_model
+            )
         return self._workspaces[owner]
 
     def library(self, owner: str) -> Library:
@@ -140,7 +162,7 @@ class Services:
     def warm_up(self) -> None:
         """Continue interrupted work and open what answers need; other libraries wait for their owners."""
         log.info("Walls of the kernel around parsers: %s", ", ".join(available()) or "none")
-        local = {LOCAL_OWNER} if self._local else set()
+        local = {LOCAL_OWNER} if self.local else set()
         self.removals.recover()
         for owner in sorted({*owners_with_work(self.database), *local} - set(self.people.marked())):
             self._recover(owner)
@@ -149,6 +171,7 @@ class Services:
         for owner in list(self._workspaces):
             self._bring_in_step(owner)
         self._schedule.start()
+        self._sending.start()
         if self.llm is not None:
             self.llm.warm()
 
@@ -247,8 +270,14 @@ class Services:
         if wanted is not None and previous is not None and wanted.settings == previous.settings:
             return
         self.llm = wanted
-        if previous is not None:
-            previous.close()
+        self._close_models(previous)
+
+    def _close_models(self, llm: LLM | LocalModel | None) -> None:
+        with self._lock:
+            others, self._other_models = self._other_models, {}
+        for model in (llm, *others.values()):
+            if model is not None:
+                model.close()
 
     def announce(self, url: str) -> None:
         """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
@@ -266,11 +295,11 @@ class Services:
         log.info("Stopping: %d answers may go on for %g seconds", answers, self.settings.shutdown_seconds)
         self.page_images.close()
         self._schedule.close()
+        self._sending.close()
         if self._announced is not None:
             self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)
-        if self.llm is not None:
-            self.llm.close()
+        self._close_models(self.llm)
         for workspace in self._workspaces.values():
             workspace.library.close()
         self.database.close()

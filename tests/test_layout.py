@@ -15,7 +15,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rag", "storage", "ui", "api")
 
-BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo")}
+BASE = {
+    f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo", "i18n")
+}
 TEXT = {"rag.text"}
 MODELS = {"rag.models", *TEXT}
 INDEX = {"rag.index", "storage", *MODELS}
@@ -33,6 +35,8 @@ APPLICATION = {
     "rag.admission",
     "rag.local_server",
     "rag.backups",
+    "rag.keys",
+    "rag.webhooks",
     "rag.api_client",
     "rag.langchain",
     "rag.__init__",
@@ -46,7 +50,7 @@ ENTRY = {"rag.cli", "ui", "api", "app", *APPLICATION}
 # `storage` may import BASE.
 MAY_IMPORT: Mapping[str, set[str]] = {
     "storage": set(),
-    **{module: {"storage.errors"} for module in BASE},
+    **{module: {"storage.errors", "storage.i18n"} for module in BASE},
     "rag.text": TEXT,
     "rag.models": MODELS,
     "rag.index": INDEX,
@@ -65,6 +69,8 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.admission": set(),
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
+    "rag.keys": {"storage"},
+    "rag.webhooks": {"rag.connectors", "storage"},
     "rag.api_client": set(),
     "rag.settings": {
         "storage.errors",

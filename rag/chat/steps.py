@@ -312,7 +312,7 @@ def _tidy(text: str) -> str:
 
 # Plan by a model
 @dataclass
-class Budget:
+class StepBudget:
     """Seconds and requests to the language model that the steps of one question may take."""
 
     seconds: float
@@ -339,7 +339,7 @@ def complete(
     llm: LanguageModel,
     messages: list[dict[str, str]],
     tokens: int,
-    budget: Budget,
+    budget: StepBudget,
     seconds: float,
     cancelled: Cancel = never,
 ) -> str:
@@ -385,7 +385,7 @@ def plan_of(reply: str, question: str) -> tuple[Step, ...] | None:
 
 
 def plan_with(
-    llm: LanguageModel, question: str, budget: Budget, seconds: float, cancelled: Cancel = never
+    llm: LanguageModel, question: str, budget: StepBudget, seconds: float, cancelled: Cancel = never
 ) -> tuple[Step, ...] | None:
     """Return a model's plan, none for a single question; None where it has no sound one. Raises Cancelled."""
     reply = complete(llm, plan_messages(question, MOST_STEPS), PLAN_TOKENS, budget, seconds, cancelled)
@@ -415,7 +415,7 @@ class StepSearch(Generic[E]):
 
     search: Search[E]
     relevance: Relevance
-    budget: "Budget"
+    budget: "StepBudget"
     llm: LanguageModel | None = None
     seconds: float = 5.0
     cancelled: Cancel = never

@@ -4,15 +4,14 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 
 from rag.cli.common import Commands, Options, parse_names, positive, say
-from rag.errors import QuestionRefused
+from rag.cli.remote import RemoteKeys, running_server
+from rag.keys import PersonKeys
 from rag.settings import LOCAL_OWNER, Settings
-from storage.accounts import People
-from storage.collections import Collections
 from storage.database import Database
-from storage.keys import SCOPES, ApiKeys
+from storage.errors import DataDirectoryLocked
+from storage.keys import SCOPES
 from storage.records import KeyRecord
 
 KEYS = "Keys with which programs use Footnote over HTTP. A key is shown once, when it is made."
@@ -43,29 +42,23 @@ def add_commands(commands: Commands) -> None:
 
 
 def _create_command(settings: Settings, options: Options) -> int:
-    with _opened(settings) as database:
-        if options.owner != LOCAL_OWNER:
-            People(database).get(options.owner)  # a wrong id would own a key that opens nothing
-        named = None if options.collection is None else _ids(database, options)
-        expires = None if options.days is None else datetime.now(UTC) + timedelta(days=options.days)
-        record, secret = ApiKeys(database, options.owner).create(
-            options.name, options.scopes, collections=named, expires=expires
-        )
+    with _opened(settings, options) as keys:
+        record, secret = keys.create(options.name, options.scopes, options.collection, options.days)
     say(f"The key {record.id}, which is not shown again:")
     print(secret)
     return 0
 
 
 def _list_command(settings: Settings, options: Options) -> int:
-    with _opened(settings) as database:
-        for record in ApiKeys(database, options.owner).list():
+    with _opened(settings, options) as keys:
+        for record in keys.list():
             print(json.dumps(asdict(record), default=_json) if options.json else describe(record))
     return 0
 
 
 def _revoke_command(settings: Settings, options: Options) -> int:
-    with _opened(settings) as database:
-        ApiKeys(database, options.owner).revoke(options.id)
+    with _opened(settings, options) as keys:
+        keys.revoke(options.id)
     print(f"{options.id} is revoked.")
     return 0
 
@@ -80,18 +73,15 @@ def describe(record: KeyRecord) -> str:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Database]:
-    with closing(Database.open(settings.data, url=settings.database_url)) as database:
-        yield database
-
-
-def _ids(database: Database, options: Options) -> list[str]:
-    collections = Collections(database, options.owner)
-    found = {name: collections.named(name) for name in options.collection}
-    missing = next((name for name, record in found.items() if record is None), None)
-    if missing is not None:
-        raise QuestionRefused(f"There is no collection {missing!r}. The page shows what there is.")
-    return [record.id for record in found.values() if record is not None]
+def _opened(settings: Settings, options: Options) -> Iterator[PersonKeys | RemoteKeys]:
+    """Open the keys here, or at the server that holds the data directory."""
+    try:
+        database = Database.open(settings.data, url=settings.database_url)
+    except DataDirectoryLocked as locked:
+        yield RemoteKeys(running_server(settings, locked), options.owner)
+        return
+    with closing(database):
+        yield PersonKeys(database, options.owner)
 
 
 def _json(value: object) -> object:

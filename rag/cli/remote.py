@@ -2,8 +2,10 @@
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from rag.api_client import ApiClient
 from rag.chat.check_export import from_json
@@ -14,7 +16,9 @@ from rag.errors import ApiError
 from rag.local_server import find_server
 from rag.settings import Settings
 from storage.errors import DataDirectoryLocked
+from storage.records import KeyRecord, KeyScope
 
+KEY_MOMENTS = ("created", "expires", "used")
 LOOK = 0.2  # seconds between two looks at a document that is being read
 
 
@@ -41,6 +45,7 @@ def ask_events(
         "collections": options.collection,
         "retriever": options.retriever,
         "k": options.k,
+        "read_all": options.read_all,
         "stream": True,
     }
     for name, fields in client.events("/api/ask", body):
@@ -91,6 +96,37 @@ def add_file(
         sleep(LOOK)
         document = client.call("GET", f"/api/documents/{added['id']}")
     return added["outcome"], document
+
+
+class RemoteKeys:
+    """Keys of one person at the server, which takes them from this computer's commands alone."""
+
+    def __init__(self, client: ApiClient, owner: str):
+        self._client, self._whose = client, {"owner": owner}
+
+    def create(
+        self, name: str, scopes: Collection[KeyScope], collections: Sequence[str] | None, days: int | None
+    ) -> tuple[KeyRecord, str]:
+        """Create a key; return it with its secret."""
+        body = {"name": name, "scopes": list(scopes), "collections": collections, "days": days}
+        made = self._client.call("POST", "/api/keys", body=body, params=self._whose)
+        secret = made.pop("secret")
+        return _key_record(made), secret
+
+    def list(self) -> list[KeyRecord]:
+        """List the keys, newest first."""
+        return [_key_record(one) for one in self._client.call("GET", "/api/keys", params=self._whose)["data"]]
+
+    def revoke(self, key_id: str) -> None:
+        """Revoke a key."""
+        self._client.call("DELETE", f"/api/keys/{quote(key_id, safe='')}", params=self._whose)
+
+
+def _key_record(fields: dict[str, Any]) -> KeyRecord:
+    limited = fields["collections"]
+    moments = {name: fields[name] and datetime.fromisoformat(fields[name]) for name in KEY_MOMENTS}
+    scopes, inside = frozenset(fields["scopes"]), None if limited is None else frozenset(limited)
+    return KeyRecord(**{**fields, **moments, "scopes": scopes, "collections": inside})
 
 
 def _failed(document: dict[str, Any]) -> bool:

@@ -76,6 +76,23 @@ def test_files_are_added_asked_and_checked_as_without_a_server(footnote, tmp_pat
     both(footnote, "check", text, "--json")
 
 
+def test_keys_are_made_listed_and_revoked(footnote, tmp_path):
+    both(footnote, "ingest", tmp_path / "files" / "castle.md", "--collection", "A/B 등대")
+    making = ("keys", "create", "Bot", "--scopes", "ask", "--collection", "A/B 등대", "--days", 9)
+    for data in ("here", "there"):
+        status, out, err = footnote(data, *making)
+        id_ = out.split("_")[1]
+        assert status == 0 and out.startswith("fnk_") and id_ in err
+        status, out, _ = footnote(data, "keys", "list")
+        assert re.fullmatch(rf"{id_} Bot: ask, limited to 1 collections, never used, expires .*\n", out)
+        assert set(json.loads(footnote(data, "keys", "list", "--json")[1])["scopes"]) == {"ask"}
+        assert footnote(data, "keys", "revoke", id_)[:2] == (0, f"{id_} is revoked.\n")
+        assert footnote(data, "keys", "list")[:2] == (0, "")
+    both(footnote, "keys", "revoke", "nothing")
+    both(footnote, "keys", "create", "Bot", "--collection", "Nowhere")
+    both(footnote, "keys", "--owner", "nobody", "list")
+
+
 def test_what_the_server_refuses_is_said_in_its_words(footnote):
     status, out, err = footnote("there", "ask", "When?", "--collection", "Nowhere")
     assert (status, out) == (2, "") and "There is no collection 'Nowhere'" in err

@@ -1,6 +1,7 @@
 """The server without the page: known hosts, headers, and a start that goes wrong at first."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import httpx
@@ -11,7 +12,9 @@ from rag.errors import LLMError
 from tests.api.conftest import ApiServer
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/collections", "/v1/models", "/nowhere"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", "/metrics", "/api/collections", "/v1/models", "/nowhere"]
+)
 def test_every_response_is_inert_and_names_no_page(served: ApiServer, path: str):
     headers = httpx.get(f"{served.url}{path}").headers
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -22,6 +25,18 @@ def test_a_page_of_another_site_reaches_nothing_under_its_own_name(served: ApiSe
     with served.client() as client:
         assert client.get("/api/collections", headers={"host": "evil.example"}).status_code == 421
         assert client.get("/api/collections", headers={"host": "localhost:8501"}).status_code == 200
+
+
+def test_it_tells_whether_it_is_ready_and_counts_for_this_machine_alone(served: ApiServer):
+    assert httpx.get(f"{served.url}/healthz").text == "ok\n"
+    deadline = time.monotonic() + 60
+    while (ready := httpx.get(f"{served.url}/readyz")).status_code != 200:
+        assert time.monotonic() < deadline, ready.text
+        time.sleep(0.1)
+    assert set(ready.json()["checks"]) == {"database", "index", "embedding", "model", "disk"}
+    told = httpx.get(f"{served.url}/metrics")
+    assert 'footnote_documents{state="ready"}' in told.text
+    assert httpx.get(f"{served.url}/metrics", headers={"via": "proxy"}).status_code == 403
 
 
 def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):

@@ -34,6 +34,7 @@ from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
 from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
+from storage.webhooks import Webhooks
 
 # For each method that takes an id, how it is called; for the others, None: they show or make only one's own.
 DOCUMENTS = {
@@ -209,6 +210,16 @@ API_KEYS = {
     "list": None,
     "revoke": lambda my, ids: my.revoke(ids["key"]),
 }
+WEBHOOKS = {
+    "create": None,
+    "list": None,
+    "get": lambda my, ids: my.get(ids["webhook"]),
+    "remove": lambda my, ids: my.remove(ids["webhook"]),
+    "enable": lambda my, ids: my.enable(ids["webhook"]),
+    "next_delivery": lambda my, ids: my.next_delivery(ids["webhook"], datetime(2100, 1, 1, tzinfo=UTC)),
+    "delivered": lambda my, ids: my.delivered(ids["webhook"], ids["delivery"]),
+    "failed": lambda my, ids: my.failed(ids["webhook"], ids["delivery"], "mine", None),
+}
 IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
@@ -229,6 +240,7 @@ FLOOR = {
     ApiKeys: API_KEYS,
     AuditLog: AUDIT_LOG,
     IdempotentRequests: IDEMPOTENT_REQUESTS,
+    Webhooks: WEBHOOKS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -251,11 +263,14 @@ def begin(runs, set_id):
 def belongings(database, owner):
     """Give an owner one of everything; returns the ids."""
     documents, chats = Documents(database, owner), Conversations(database, owner)
+    hooks = Webhooks(database, owner)
+    webhook = hooks.create("https://example.org/hook")[0].id
     sha256, size = Files(database.directory, owner).save(f"original of {owner}".encode())
     document, _ = documents.add("report.pdf", sha256, size)
     documents.save_chunks(document.id, "words", [PageSpan(1, 0, 5)], [ChunkSpan(0, 5)])
     documents.set_state(document.id, "ready")
     documents.set_index_state("vectors", {"model": owner})
+    delivery = hooks.next_delivery(webhook, datetime(2100, 1, 1, tzinfo=UTC))
     replacement, _ = documents.add("report.pdf", "a" * 64, 1)
     conversation, waiting, cut = chats.create("title"), chats.create("waiting"), chats.create("cut")
     turn = chats.begin_turn(conversation.id, "why?")
@@ -276,6 +291,8 @@ def belongings(database, owner):
     return {
         "source": source.id,
         "collection": collection.id,
+        "webhook": webhook,
+        "delivery": delivery.id,
         "key": ApiKeys(database, owner).create("Notebook")[0].id,
         "branch": with_tree(database, owner, document.id),
         "set": question_set.id,

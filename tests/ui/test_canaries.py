@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from api.operations import operation_routes
 from rag.logs import write_lines
 from rag.services import Services
 from tests.rag.fake_llm import FakeLLM
-from ui.server import operations as operating
 from ui.server import services
 
 PEOPLE = 6
@@ -90,7 +89,7 @@ def test_each_word_comes_up_with_its_owner_only(crowded: Services, log: io.Strin
         assert '"state": "complete"' in everything and "euros" in everything
     prompts = [CANARY.findall(json.dumps(request.body)) for request in fake.requests]
     assert all(len(set(words)) <= 1 for words in prompts) and sum(map(bool, prompts)) >= 2 * PEOPLE
-    app = Starlette(routes=[Route("/readyz", operating.readyz), Route("/metrics", operating.metrics_text)])
+    app = Starlette(routes=operation_routes(services.services))
     told = [
         TestClient(app).get(path, headers={"Authorization": f"Bearer {TOKEN}"}).text
         for path in ("/readyz", "/metrics")

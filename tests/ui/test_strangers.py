@@ -131,6 +131,7 @@ WORKSPACE = {
     "embed_anew": None,
     "recover": None,
     "source": None,
+    "add_webhook": None,
     "documents": None,
     "introduction": lambda my, ids: my.introduction(ids["document"]),
     "chats": None,

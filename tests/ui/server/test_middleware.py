@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from api.operations import admits_to_metrics
 from api.security import SecurityMiddleware
 from rag.workspace import Workspace
+from ui.server import services
 from ui.server.headers import security_headers, server_error
-from ui.server.operations import admits_to_metrics
 
 PATHS = ["/", "/healthz", "/readyz", "/metrics", "/_stcore/metrics", "/_stcore/health", "/nowhere", "/fails"]
 HERE, ELSEWHERE = ("127.0.0.1", 50000), ("192.0.2.7", 50000)
@@ -91,7 +93,7 @@ def test_two_host_headers_are_refused():
 
 def test_streamlits_metrics_follow_the_rule_of_ours(here: Workspace):
     def status(address: tuple[str, int], path: str) -> int:
-        return client(address, may_see=admits_to_metrics).get(path).status_code
+        return client(address, may_see=partial(admits_to_metrics, services.services)).get(path).status_code
 
     assert status(HERE, "/_stcore/metrics") == 200
     assert status(ELSEWHERE, "/_stcore/metrics") == 403
@@ -104,4 +106,7 @@ def test_metrics_are_refused_while_nothing_says_who_may_see_them(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FOOTNOTE_K", "many")
-    assert client(may_see=admits_to_metrics).get("/_stcore/metrics").status_code == 403
+    assert (
+        client(may_see=partial(admits_to_metrics, services.services)).get("/_stcore/metrics").status_code
+        == 403
+    )

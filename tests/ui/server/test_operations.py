@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from api.operations import operation_routes
 from rag.index.indexes import SCRUB_SECONDS
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.ingest.test_queue import wait_until
-from ui.server import operations as operating
 from ui.server import services
 
-ROUTES = [Route("/readyz", operating.readyz), Route("/metrics", operating.metrics_text)]  # as in app.py
+ROUTES = operation_routes(services.services)  # as in app.py
 HERE = ("127.0.0.1", 50000)
 ELSEWHERE = ("192.0.2.7", 50000)
 

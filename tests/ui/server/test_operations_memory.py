@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ui.server.operations import MAX_ARENAS
+from api.operations import MAX_ARENAS
 
 ROOT = Path(__file__).parents[3]
 THREADS = """
 import ctypes, sys, threading
 libc = ctypes.CDLL(None)
 if len(sys.argv) > 1:
-    from ui.server.operations import limit_malloc_arenas
+    from api.operations import limit_malloc_arenas
     limit_malloc_arenas()
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 together = threading.Barrier(16)

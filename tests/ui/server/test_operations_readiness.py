@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from api import operations as readiness
+from api.operations import CheckResult
 from rag.errors import IndexMismatch
-from ui.server import operations as readiness
-from ui.server.operations import CheckResult
 
 
 def test_a_thing_that_fails_is_not_usable_and_told_by_its_errors_name():

@@ -1,4 +1,4 @@
-"""Readiness checks and metrics of the server; malloc tuning. app.py has the routes."""
+"""Routes for whoever runs the server, `/healthz`, `/readyz` and `/metrics`; malloc tuning."""
 
 import ctypes
 import hmac
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from rag import metrics
 from rag.index.external import CHROMA
 from rag.local_server import PROXY_HEADERS, is_loopback
 from rag.models.llm import server_answers
 from rag.models.local.server import LocalModel
+from rag.services import Services
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
-from ui.auth.identity import LocalUser
-from ui.server.services import PageServices, services
 
 MIN_FREE = 200_000_000  # bytes: room for a few uploads and their indexes
 
@@ -69,15 +69,31 @@ def check_server(url: str) -> CheckResult:
     return CheckResult(there, "its server answers" if there else "its server does not answer")
 
 
-def readyz(_: Request) -> JSONResponse:
+Opened = Callable[[], Services]
+
+
+def operation_routes(services: Opened) -> list[Route]:
+    """Return the routes over the services of the process, which may raise FootnoteError."""
+    return [
+        Route("/healthz", _healthz),
+        Route("/readyz", lambda _: readyz(services)),
+        Route("/metrics", lambda request: metrics_text(services, request)),
+    ]
+
+
+async def _healthz(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("ok\n")
+
+
+def readyz(services: Opened) -> JSONResponse:
     """Answer with the readiness checks; status 503 if one fails."""
-    checks = readiness()
+    checks = readiness(services)
     ready = all(one.usable for one in checks.values())
     told = {"ready": ready, "checks": {name: asdict(one) for name, one in checks.items()}}
     return JSONResponse(told, 200 if ready else 503)
 
 
-def metrics_text(request: Request) -> Response:
+def metrics_text(services: Opened, request: Request) -> Response:
     """Answer with the metrics, to clients that `may_see_metrics`."""
     try:
         server = services()
@@ -93,7 +109,7 @@ def metrics_text(request: Request) -> Response:
     return Response(text, media_type=metrics.FORM)
 
 
-def admits_to_metrics(request: Request) -> bool:
+def admits_to_metrics(services: Opened, request: Request) -> bool:
     """Return True if a request may read the metrics; nobody may while the services cannot be opened."""
     try:
         return _admits(services(), request)
@@ -101,10 +117,10 @@ def admits_to_metrics(request: Request) -> bool:
         return False
 
 
-def _admits(server: PageServices, request: Request) -> bool:
+def _admits(server: Services, request: Request) -> bool:
     token = server.settings.metrics_token.get_secret_value()
     client = request.client.host if request.client else ""
-    return may_see_metrics(request.headers, client, token, local=isinstance(server.auth_mode, LocalUser))
+    return may_see_metrics(request.headers, client, token, local=server.local)
 
 
 def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, local: bool) -> bool:
@@ -126,7 +142,7 @@ def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, loca
     return local and is_loopback(client) and not any(name in headers for name in PROXY_HEADERS)
 
 
-def readiness() -> dict[str, CheckResult]:
+def readiness(services: Opened) -> dict[str, CheckResult]:
     """Return the checks of database, index, embedding, model and disk."""
     try:
         server = services()
@@ -143,12 +159,12 @@ def readiness() -> dict[str, CheckResult]:
     )
 
 
-def _database(server: PageServices) -> CheckResult:
+def _database(server: Services) -> CheckResult:
     server.database.confirm()
     return CheckResult(True, "open")
 
 
-def _index(server: PageServices) -> CheckResult:
+def _index(server: Services) -> CheckResult:
     """Search each open library, by meaning only if that needs no other server."""
     if not server.warm:
         return CheckResult(False, "being brought in step with the ledger")
@@ -160,7 +176,7 @@ def _index(server: PageServices) -> CheckResult:
     return CheckResult(True, "searched")
 
 
-def _embedding(server: PageServices) -> CheckResult:
+def _embedding(server: Services) -> CheckResult:
     if server.settings.embedding_base_url:
         return check_server(server.settings.embedding_base_url)
     if not server.warm:
@@ -171,7 +187,7 @@ def _embedding(server: PageServices) -> CheckResult:
     return CheckResult(True, "open")
 
 
-def _model(server: PageServices) -> CheckResult:
+def _model(server: Services) -> CheckResult:
     if server.llm is None:
         return CheckResult(True, "none: answers are quotes")
     if isinstance(server.llm, LocalModel):
