@@ -11,6 +11,7 @@ from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned, read_plan
 from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.models.protocol import Sent
@@ -87,6 +88,7 @@ class AnswerOut(BaseModel):
     standalone_question: str | None
     searched_in: str | None
     narrowed_to: str | None
+    steps: list[str] = Field([], description="The steps in which a question of several parts was searched.")
     coverage: str | None = Field(description="How much of a whole scope was read for the answer.")
     reading_offer: ReadingOfferOut | None = Field(
         description="Cost of reading all of the scope with the model, where not all was read: `read_all`."
@@ -156,6 +158,7 @@ class AnswerBuilder:
     passages: Sequence[Passage] = ()
     model: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
     offer: ReadingOfferOut | None = None
     left_out: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
@@ -164,7 +167,7 @@ class AnswerBuilder:
     def take(self, event: object) -> None:
         """Take an event."""
         match event:
-            case Condensed() | SearchedIn() | NarrowedTo() | Coverage():
+            case Condensed() | Planned() | SearchedIn() | NarrowedTo() | Coverage():
                 self._note(event)
             case ReadingPlan(passages, requests, tokens, begun=False):
                 self.offer = ReadingOfferOut(passages=passages, requests=requests, tokens=tokens)
@@ -179,8 +182,10 @@ class AnswerBuilder:
             case Sent(_, messages):
                 self.prompt_tokens += sum(count_tokens(content) for _, content in messages)
 
-    def _note(self, event: Condensed | SearchedIn | NarrowedTo | Coverage) -> None:
+    def _note(self, event: Condensed | Planned | SearchedIn | NarrowedTo | Coverage) -> None:
         match event:
+            case Planned(_, steps):
+                self.steps = [step.question for step in steps]
             case Condensed(question):
                 self.notes["standalone_question"] = question
             case SearchedIn(said):
@@ -216,6 +221,7 @@ class AnswerBuilder:
             standalone_question=self.notes.get("standalone_question"),
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
+            steps=self.steps,
             coverage=self.notes.get("coverage"),
             reading_offer=self.offer,
             left_out=self.left_out,
@@ -232,13 +238,15 @@ class AnswerBuilder:
 def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
     """Return the fields of an answer that are stored with it."""
     passages = {passage.number: passage for passage in message.passages}
+    understood, steps = read_plan(message.standalone_question or "")
     return {
         "text": message.content,
         "citations": cited(message.content, message.citations, passages),
         "sources": [source(number, passage) for number, passage in passages.items()],
         "model": message.model,
         "state": message.state,
-        "standalone_question": message.standalone_question,
+        "standalone_question": understood or None,
+        "steps": list(steps),
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
         "coverage": message.coverage,

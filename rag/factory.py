@@ -11,6 +11,7 @@ from rag.chat.check_text import PASSAGES, TextChecker
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
+from rag.chat.steps import StepLimits
 from rag.chat.whole_reading import Budget
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge
@@ -272,6 +273,7 @@ def make_pipeline(
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
         conversation_tokens=settings.conversation_tokens,
+        steps=StepLimits(settings.steps_seconds, settings.steps_requests),
         tree=partial(_retriever, library, "raptor-collapsed", k, omissions, options),
         reading_budget=Budget(settings.reading_requests, settings.reading_requests_most, read_all),
         llm=llm,

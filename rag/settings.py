@@ -267,6 +267,18 @@ class Settings(BaseSettings):
         description="Tokens of the newest turns that the answering model is shown with a follow-up, at most "
         "a quarter of its context. 0 shows none. A small local model is shown none.",
     )
+    steps_seconds: float = Field(
+        30.0,
+        gt=0,
+        description="Seconds in which the steps of a question with several parts are searched. Steps after "
+        "that are left out.",
+    )
+    steps_requests: int = Field(
+        6,
+        ge=0,
+        description="Requests to the language model for the steps of one question: to plan them, to complete "
+        "one with what another found, to search again. With 0 they are planned by rule.",
+    )
     reading_requests: int = Field(
         8,
         ge=0,

@@ -14,7 +14,7 @@ from functools import partial
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import Rarity
-from rag.chat.extractive import AnswerPart, decide, write
+from rag.chat.extractive import AnswerPart, StepQuote, decide, write, write_steps
 from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
@@ -28,6 +28,7 @@ from rag.chat.prompts import (
     summaries_text,
 )
 from rag.chat.rework import Rework, quotes_again
+from rag.chat.steps import interleaved, lane
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
@@ -138,6 +139,7 @@ def answer(
     conversation_tokens: int = 0,
     k: int | None = None,
     instructions: str = "",
+    steps: Sequence[tuple[str, str]] = (),
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -148,9 +150,12 @@ def answer(
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
     passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
     within `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
-    `instructions` reach the model, and nothing that checks what it wrote.
+    `instructions` reach the model, and nothing that checks what it wrote. An extractive answer to a question
+    that was searched in `steps`, as (words to show, words to look for), quotes for each of them.
     """
-    if llm is None or not passages:
+    if llm is None and passages and steps:
+        yield from _extracted_steps(question, passages, steps, embedder, rarity, k, cancelled)
+    elif llm is None or not passages:
         yield from _extracted(question, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
@@ -209,6 +214,36 @@ def _extracted(
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
     yield from written(write(question, shown, picks, doubtful=not decision.answered), cancelled)
+
+
+def _extracted_steps(
+    question: str,
+    passages: Sequence[Passage],
+    steps: Sequence[tuple[str, str]],
+    embedder: Embeddings | None,
+    rarity: Rarity | None,
+    k: int | None,
+    cancelled: Callable[[], bool],
+) -> Iterator[Event]:
+    """Yield the events of a quote for each step; the sources are each step's best passages, in turn."""
+    scale = scale_of(embedder)
+    middle = None if scale is None else scale.asked
+    lanes: list[Sequence[Passage]] = []
+    quotes: list[StepQuote] = []
+    for number, (words, asked) in enumerate(steps, 1):
+        found = lane(passages, number)
+        decision = decide(asked, found, rarity, middle=middle)
+        picks = [] if decision.far else extract(asked, found, embedder=embedder)
+        best, picks = _cited_first(found, picks, None)
+        lanes.append(best)
+        quotes.append(StepQuote(words, picks[:1], doubtful=not decision.answered))
+    shown = interleaved(lanes, k)
+    at = {one.id: number for number, one in enumerate(shown, 1)}
+    for number, one in enumerate(quotes):
+        picks = [replace(pick, number=at[lanes[number][pick.number - 1].id]) for pick in one.picks]
+        quotes[number] = replace(one, picks=picks)
+    yield Sources(tuple(shown))
+    yield from written(write_steps(question, shown, quotes), cancelled)
 
 
 def _cited_first(

@@ -15,6 +15,7 @@ from rag.chat.map_reduce import ReadingPlan
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned
 from rag.chat.whole_reading import PURPOSE as READ
 from rag.citations.checking import Checked, Checking
 from rag.citations.cite import Citation, cite
@@ -45,7 +46,7 @@ CONTINUED = "It had ended early, and was gone on with after its last whole sente
 REWORKED = "Worked on the last answer and its passages; nothing was searched."
 REWORKED_SEVERAL = "Worked on the last {} answers and their passages; nothing was searched."
 SEARCHED_IN, NARROWED_TO = "searched_in", "narrowed_to"  # their keys among the stored settings
-COVERAGE = "coverage"  # the same
+COVERAGE, STEPS = "coverage", "steps"  # the same
 TITLE_LENGTH = 60
 UNEXPECTED = "Something unexpected went wrong; the server's log tells what. Your question is kept: retry."
 
@@ -216,6 +217,9 @@ class _Draft:
         match event:
             case Condensed(question):
                 self.understood = question
+            case Planned():
+                self.understood = event.text
+                self.notes |= {STEPS: event.remarks} if event.remarks else {}
             case Sources(passages, unread):
                 self.passages = passages
                 if unread:

@@ -12,6 +12,7 @@ from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Rephrasing, Reworked, Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned
 from rag.citations.checking import Checked, Checking
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reordered, Reranking
@@ -21,6 +22,7 @@ EVENTS: Mapping[str, type[Any]] = {
     "rephrasing": Rephrasing,
     "searched_in": SearchedIn,
     "narrowed_to": NarrowedTo,
+    "planned": Planned,
     "reworked": Reworked,
     "reading_plan": ReadingPlan,
     "batch_read": BatchRead,

@@ -10,6 +10,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, Literal
 
+from rag.chat.steps import read_plan
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
 from rag.i18n import N_, _, translated
 from rag.i18n import language as current_language
@@ -56,7 +57,8 @@ class AnswerPiece:
 class ExportedTurn:
     """Question and answer; `understood` is the standalone question, where that differs.
 
-    `searched_in` names the scope, where not all documents were searched.
+    `searched_in` names the scope, where not all documents were searched; `steps` those of a question of
+    several parts.
     """
 
     question: str
@@ -70,6 +72,7 @@ class ExportedTurn:
     searched_in: str
     coverage: str
     quotes: tuple[Quote, ...]
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def cited_pieces(answer: Message, numbered: int = 0) -> tuple[tuple[AnswerPiece,
 
 def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
     counted = backing(answer)
-    understood = answer.standalone_question or ""
+    understood, steps = read_plan(answer.standalone_question or "")
     written, quotes = cited_pieces(answer, numbered)
     return ExportedTurn(
         question=question.content,
@@ -122,6 +125,7 @@ def _turn(question: Message, answer: Message, numbered: int) -> ExportedTurn:
         searched_in=" · ".join(filter(None, (answer.searched_in, answer.narrowed_to))),
         coverage=answer.coverage or "",
         quotes=quotes,
+        steps=steps,
     )
 
 
@@ -231,8 +235,11 @@ def _notes(turn: ExportedTurn, escaping: Callable[[str], str]) -> tuple[str, str
     searched = (
         _("Searched in: {scope}", scope=escaping(translated(turn.searched_in))) if turn.searched_in else ""
     )
+    understood = _("Understood as: {question}", question=escaping(turn.understood)) if turn.understood else ""
+    listed = "; ".join(f"({n}) {escaping(step)}" for n, step in enumerate(turn.steps, 1))
+    steps = _("Searched in steps: {steps}", steps=listed) if listed else ""
     return (
-        _("Understood as: {question}", question=escaping(turn.understood)) if turn.understood else "",
+        " · ".join(filter(None, (understood, steps))),
         " · ".join(filter(None, (searched, escaping(translated(turn.coverage))))),
         "" if turn.state == "complete" else translated(_STATES.get(turn.state, turn.state)),
         _("Written by {model}.", model=escaping(turn.model)) if turn.model else "",
@@ -467,6 +474,7 @@ def _json_turn(turn: ExportedTurn) -> dict[str, Any]:
         "question": turn.question,
         "asked": turn.asked.isoformat(),
         "understood": turn.understood or turn.question,
+        "steps": list(turn.steps),
         "searched_in": turn.searched_in or None,
         "coverage": turn.coverage or None,
         "answer": turn.answer,

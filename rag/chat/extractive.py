@@ -1,7 +1,7 @@
 """Extractive answers: sentences of the documents, and a doubt before them where they may not answer."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -47,8 +47,49 @@ def write(
     A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
     found. Joined they are the text that each citation's `answer_start` and `answer_end` count in.
     """
+    yield from _parts(_paragraphs(question, passages, picks, doubtful=doubtful), passages)
+
+
+@dataclass(frozen=True)
+class StepQuote:
+    """Quote for one of several steps of a question, under the step's words."""
+
+    words: str
+    picks: Sequence[Pick]
+    doubtful: bool
+
+
+def write_steps(
+    question: str, passages: Sequence[Passage], quotes: Sequence[StepQuote]
+) -> Iterator[AnswerPart]:
+    """Yield the parts of an extractive answer in steps: the words of each, then what it quotes."""
+    yield from _parts(
+        (
+            paragraph
+            for one in quotes
+            for paragraph in (
+                (step_heading(one.words), None),
+                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful),
+            )
+        ),
+        passages,
+    )
+
+
+def step_heading(words: str) -> str:
+    """Return the line above the quote of a step.
+
+    >>> step_heading("the *rent* [1] in 2021?")
+    '**the rent in 2021?**'
+    """
+    return f"**{inert(words.replace('*', ''))}**"
+
+
+def _parts(
+    paragraphs: Iterable[tuple[str, Pick | None]], passages: Sequence[Passage]
+) -> Iterator[AnswerPart]:
     length = 0
-    for words, pick in _paragraphs(question, passages, picks, doubtful=doubtful):
+    for words, pick in paragraphs:
         gap = "\n\n" if length else ""
         start, length = length + len(gap), length + len(gap) + len(words)
         cited = _citation(pick, passages[pick.number - 1], start, length) if pick else None

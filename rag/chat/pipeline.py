@@ -2,7 +2,8 @@
 
 The page, the store, the command line and the tests see nothing but the stream of events:
 `Condensed`, `Rephrasing` where a model's rewrite was not used, `SearchedIn` where not all is searched,
-`NarrowedTo` where the question names documents, `Reworked` where nothing is searched but an answer reworked,
+`NarrowedTo` where the question names documents, `Planned` where it is searched in steps, `Reworked` where
+nothing is searched but an answer reworked,
 `ReadingPlan` and `BatchRead` where a model reads whole documents, with `Coverage` before the sources,
 `Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
@@ -24,6 +25,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
 from rag.chat.coverage import Coverage, coverage_of
+from rag.chat.extractive import decide
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
@@ -31,10 +33,23 @@ from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, wit
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
+from rag.chat.steps import (
+    Planned,
+    Step,
+    StepBudget,
+    StepLimits,
+    StepSearch,
+    interleaved,
+    may_have_parts,
+    plan_by_rule,
+    plan_with,
+    read_plan,
+    share,
+)
 from rag.chat.whole_answer import answer_whole
 from rag.chat.whole_question import WholeQuestion, whole_readings
 from rag.chat.whole_reading import BUDGET, PURPOSE, Budget, WholeReading
-from rag.citations.checker import Judge
+from rag.citations.checker import Judge, scale_of
 from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
 from rag.citations.reader import StatementReader
@@ -66,15 +81,16 @@ class Timings:
 
 
 class Stopwatch:
-    """Milliseconds since it was made, noted once under each name."""
+    """Milliseconds since it was made, noted under names."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
         self.laps: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
-        """Note the time under `name`, unless it is noted already."""
-        self.laps.setdefault(name, round((time.perf_counter() - self._started) * 1000, 1))
+    def lap(self, name: str, *, last: bool = False) -> None:
+        """Note the time under `name`: the first one, or the `last`."""
+        ms = round((time.perf_counter() - self._started) * 1000, 1)
+        self.laps[name] = ms if last else self.laps.get(name, ms)
 
 
 @dataclass(frozen=True)
@@ -82,7 +98,7 @@ class Request:
     """Question in progress, with the passages `carried` from the last answer and model requests `sent`.
 
     A `widened` one is searched in the whole scope, whatever documents it names; a `literal` one is searched
-    word for word. `turns` are those before it, with their passages.
+    word for word, in the steps of a `plan` if it has one. `turns` are those before it, with their passages.
     """
 
     question: str
@@ -94,6 +110,7 @@ class Request:
     watch: Stopwatch = field(default_factory=Stopwatch)
     sent: list[Sent] = field(default_factory=list)
     literal: bool = False
+    plan: tuple[str, ...] = ()
 
     @property
     def last_answer(self) -> str:
@@ -170,7 +187,7 @@ class Reworked:
 
 
 Scoped = SearchedIn | NarrowedTo | Coverage
-Aside = BatchRead | Degraded | ReadingPlan | Rephrasing | Reworked | Scoped | Reranking | Reordered
+Aside = BatchRead | Degraded | Planned | ReadingPlan | Rephrasing | Reworked | Scoped | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -199,8 +216,9 @@ class RagPipeline:
     `within` makes the retriever over some documents, for a question that names them. `made_with` are the
     settings to store with an answer, by name. With `reading_seconds` the model is asked in that time for the
     words that the statements left open by the checker rest on. The answering model is shown the newest turns
-    within `conversation_tokens`. Whole documents are read within the `reading_budget`, or by their summary
-    tree, in which `tree` makes the retriever.
+    within `conversation_tokens`. With `steps` a question of several parts is searched in steps, within these
+    limits. Whole documents are read within the `reading_budget`, or by their summary tree, in which `tree`
+    makes the retriever.
     """
 
     retriever: Searching
@@ -220,6 +238,7 @@ class RagPipeline:
     within: Callable[[frozenset[str]], Searching] | None = None
     made_with: Mapping[str, Any] = field(default_factory=dict)
     conversation_tokens: int = 0
+    steps: StepLimits | None = None
     tree: Callable[[frozenset[str]], Searching] | None = None
     reading_budget: Budget = BUDGET
 
@@ -239,13 +258,15 @@ class RagPipeline:
         `turns` are those of the history with their passages: a question that asks to rework an answer is not
         searched. `carried` are the last answer's passages, from which "why?" and "tell me more" are answered
         first.
-        `searched` replaces the standalone question: it is searched word for word, in no other variant.
+        `searched` replaces the standalone question: it is searched word for word, in no other variant; a plan
+        (rag/chat/steps.py) in its steps.
         A `widened` question is not narrowed to the documents that it names.
         """
         turn = Request(question, tuple(history), tuple(turns), tuple(carried), widened, cancelled)
         if searched is not None:
-            turn = replace(turn, question=searched, history=(), turns=(), carried=(), literal=True)
-            yield from turn.timed(self._answer_to(make_standalone(searched, ()), turn))
+            asked, plan = read_plan(searched)
+            turn = replace(turn, question=asked, history=(), turns=(), carried=(), literal=True, plan=plan)
+            yield from turn.timed(self._answer_to(make_standalone(asked, ()), turn))
         else:
             yield from turn.timed(self._answer(turn))
 
@@ -267,7 +288,7 @@ class RagPipeline:
         if (kind := rework_continued(turns, passages)) is not None:
             yield from turn.timed(self._rework(kind, turn, so_far=so_far))
             return
-        asked = understood if self.answer_rephrased else question
+        asked = read_plan(understood)[0] if self.answer_rephrased else question
         yield from turn.timed(self._write(asked, passages, turn, so_far=so_far))
 
     def find(
@@ -337,10 +358,10 @@ class RagPipeline:
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
-        if (whole := (yield from self._whole(understood.text, turn))).answered:
+        whole = _Whole() if turn.plan else (yield from self._whole(understood.text, turn))
+        if whole.answered:
             return
-        found = yield from self._retrieve(understood, turn)
-        passages = [Passage.from_document(document) for document in found]
+        steps, passages = yield from self._passages(understood, turn)
         yield from whole.coverage(passages)
         if turn.carried and turn.goes_on:
             passages = prepend_previous(self.corpus.still_valid(turn.carried), passages, self.k)
@@ -350,7 +371,67 @@ class RagPipeline:
         asked = understood.text if self.answer_rephrased else turn.question
         if self.llm is None and not turn.literal:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
-        yield from self._write(asked, passages, turn, said=turn.last_answer if turn.goes_on else "")
+        said = turn.last_answer if turn.goes_on else ""
+        yield from self._write(asked, passages, turn, said=said, steps=steps)
+
+    def _passages(
+        self, understood: StandaloneQuestion, turn: Request
+    ) -> Generator[Aside, None, tuple[Sequence[Step], list[Passage]]]:
+        """Yield the events of the search for a question, in steps where it has several parts; return both."""
+        plan = self._plan(understood, turn)
+        if plan is None:
+            found = yield from self._retrieve(understood, turn)
+            return (), [Passage.from_document(document) for document in found]
+        plan, passages = yield from self._search_in_steps(plan, understood, turn)
+        yield plan
+        return plan.steps, passages
+
+    def _plan(self, understood: StandaloneQuestion, turn: Request) -> Planned | None:
+        """Return the plan of a question: its asker's, the model's, or by rule; None for a single one."""
+        asked, note = understood.text, ""
+        if turn.literal or self.steps is None or turn.goes_on:
+            return Planned(asked, tuple(map(Step, turn.plan))) if turn.plan else None
+        documents = self.corpus.documents_in_scope()
+        steps: tuple[Step, ...] | None = None
+        llm = self._recorded("plan", turn)
+        if llm is not None and may_have_parts(asked, documents):
+            budget = StepBudget(self.steps.seconds, self.steps.requests)
+            steps = plan_with(llm, asked, budget, self.rephrase_seconds, turn.cancelled)
+            note = "" if steps is not None else "Planned by rule: the language model made no sound plan."
+        if steps is None:
+            steps = plan_by_rule(asked, documents)
+        turn.watch.lap("plan")
+        return Planned(asked, steps, note) if steps else None
+
+    def _search_in_steps(
+        self, plan: Planned, understood: StandaloneQuestion, turn: Request
+    ) -> Generator[Aside, None, tuple[Planned, list[Passage]]]:
+        """Yield the events of a search step by step; return the plan after it and the union of passages."""
+        limits = self.steps or StepLimits()
+        scale = scale_of(self.embedder)
+        told: set[Aside] = set()
+        named: list[str] = []
+        each = None if self.k is None else share(self.k, len(plan.steps))
+
+        def search(step: StandaloneQuestion) -> Generator[Aside, None, list[Passage]]:
+            found = yield from _once(self._retrieve(step, turn, each), told, named)
+            return [Passage.from_document(document) for document in found]
+
+        steps = StepSearch(
+            search,
+            lambda asked, found: decide(
+                asked, found, self.corpus.rarity, middle=None if scale is None else scale.asked
+            ),
+            StepBudget(limits.seconds, limits.requests - any(one.purpose == "plan" for one in turn.sent)),
+            self._recorded("step", turn),
+            self.rephrase_seconds,
+            turn.cancelled,
+        )
+        plan, lanes = yield from steps.run(plan, None if turn.literal else understood)
+        if named and len(named) >= len(lanes):
+            yield NarrowedTo("; ".join(dict.fromkeys(named)))
+        passages = interleaved(lanes, None if self.llm is None else self.k)
+        return plan.counted(self.k), passages
 
     def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, _Whole]:
         """Yield the events of an answer about whole documents, if the question asks for one."""
@@ -450,22 +531,23 @@ class RagPipeline:
         )
 
     def _retrieve(
-        self, standalone: StandaloneQuestion, turn: Request
+        self, standalone: StandaloneQuestion, turn: Request, k: int | None = None
     ) -> Generator[Aside, None, Sequence[Document]]:
+        """Yield the events of a search; return what it found, for `k` passages instead of the settings'."""
         yield from self.scope.told()
         found: Sequence[Document] = []
         named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
         if named is not None and self.within is not None:
             asked = self._without_names(standalone, turn, named.document_ids)
-            found = self._search(self.within(named.document_ids), asked, named.document_ids)
+            found = self._search(self.within(named.document_ids), asked, k, named.document_ids)
         if named is not None and found:
             yield NarrowedTo(named.said)
         elif not self.scope.empty:
-            found = self._search(self.retriever, self._without_names(standalone, turn, None))
-        turn.watch.lap("retrieve")
+            found = self._search(self.retriever, self._without_names(standalone, turn, None), k)
+        turn.watch.lap("retrieve", last=True)
         if self.reranker is not None and found:
             found = yield from rerank_events(self.reranker, standalone.text, found, turn.cancelled, turn.sent)
-            turn.watch.lap("rerank")
+            turn.watch.lap("rerank", last=True)
         yield from self.omissions.take()
         return found
 
@@ -485,11 +567,13 @@ class RagPipeline:
         self,
         retriever: Searching,
         standalone: StandaloneQuestion,
+        k: int | None,
         document_ids: Collection[str] | None = None,
     ) -> Sequence[Document]:
         if self.k is None:
             return retriever.invoke(standalone.text)
-        wanted = self.fetch_k or self.k
+        chosen_later = self.llm is None or self.reranker is not None
+        wanted = k if k and not chosen_later else self.fetch_k or self.k
         found = search_variants(retriever, standalone.variants, max(DEPTH, wanted))
         return promote_amounts(standalone.text, found, wanted, self._compared(document_ids))
 
@@ -501,8 +585,16 @@ class RagPipeline:
         return islice(self.corpus.chunks(frozenset(document_ids)), MAX_COMPARED) if few else ()
 
     def _write(
-        self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""
+        self,
+        asked: str,
+        passages: Sequence[Passage],
+        turn: Request,
+        *,
+        said: str = "",
+        so_far: str = "",
+        steps: Sequence[Step] = (),
     ) -> Iterator[Event]:
+        ids = frozenset(one.document_id for one in passages)
         return answer(
             asked,
             [self._introduced(passage) for passage in passages],
@@ -517,6 +609,7 @@ class RagPipeline:
             conversation_tokens=self.conversation_tokens,
             k=self.k,
             instructions=self._instructions(passages),
+            steps=[(one.question, self.corpus.subject(one.question, ids)) for one in steps],
             cancelled=turn.cancelled,
         )
 
@@ -535,6 +628,23 @@ class RagPipeline:
 
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)
+
+
+def _once(
+    events: Generator[Aside, None, Sequence[Document]], told: set[Aside], named: list[str]
+) -> Generator[Aside, None, Sequence[Document]]:
+    """Yield the events that were not `told` before; what the search was narrowed to goes into `named`."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            found: Sequence[Document] = end.value
+            return found
+        if isinstance(event, NarrowedTo):
+            named.append(event.said)
+        elif event not in told:
+            told.add(event)
+            yield event
 
 
 def _is_among(id_: str, ids: frozenset[str] | None) -> bool:

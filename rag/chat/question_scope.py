@@ -280,3 +280,27 @@ def _joined(names: Iterable[str]) -> str:
     listed = list(dict.fromkeys(names))
     more = len(listed) - MOST_NAMED
     return ", ".join(listed[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def spans_apart(question: str, documents: Sequence[DocumentProfile]) -> list[list[tuple[int, int]]]:
+    """Return the spans of a question that name different documents, by kind: parties, and periods.
+
+    A kind is given where at least two of its spans name documents, each others than the first.
+
+    >>> from storage.records import DocumentFact
+    >>> names = (("1", "Apple"), ("2", "Intel"))
+    >>> both = [DocumentProfile(n, f"{n}.pdf", [DocumentFact("name", name, 0, 5)]) for n, name in names]
+    >>> spans_apart("Compare Apple's and Intel's sales.", both)
+    [[(8, 15), (20, 27)]]
+    """
+    parties: dict[frozenset[str], tuple[int, int]] = {}
+    shorts = {short for one in documents for short in one.names if _mentions(question, short)}
+    for short in sorted(shorts, key=len):  # of several names of a party, the longest
+        found = re.search(rf"(?<!\w){re.escape(short)}(?:['’]s?(?!\w))?", question, re.IGNORECASE)
+        if found is not None:
+            parties[frozenset(one.id for one in documents if short in one.names)] = found.span()
+    periods: dict[frozenset[str], tuple[int, int]] = {}
+    for period in find_periods(question):
+        if ids := frozenset(_of_period(period, documents)):
+            periods.setdefault(ids, (period.start, period.end))
+    return [sorted(set(spans.values())) for spans in (parties, periods) if len(spans) > 1]

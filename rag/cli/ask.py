@@ -13,6 +13,7 @@ from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
+from rag.chat.steps import Planned
 from rag.citations.checking import Checked
 from rag.citations.cite import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
@@ -66,11 +67,13 @@ _NOTES = ("searched_in", "narrowed_to", "coverage", "reading_offer")
 
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question, **dict.fromkeys(_NOTES), "left_out": []}
+    result: dict[str, Any] = {"question": question, **dict.fromkeys(_NOTES), "steps": [], "left_out": []}
     with closing(_events(settings, options, question, history)) as events:
         for event in events:
             if told := _said(event):
                 say(told)
+            if isinstance(event, Sources) and result["steps"] and not options.json:
+                print("\n".join(f"{n}. {step}" for n, step in enumerate(result["steps"], 1)) + "\n")
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
@@ -133,9 +136,7 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
 
 def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
-        case Condensed(question):
-            return {"standalone_question": question}
-        case SearchedIn() | NarrowedTo() | Coverage():
+        case Condensed() | Planned() | SearchedIn() | NarrowedTo() | Coverage():
             return _note_of(event, language(so_far["question"]))
         case ReadingPlan(passages, requests, tokens, begun=False):
             offer = {"passages": passages, "requests": requests, "tokens": tokens}
@@ -151,12 +152,18 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _note_of(event: SearchedIn | NarrowedTo | Coverage, code: str) -> dict[str, str]:
+def _note_of(
+    event: Condensed | Planned | SearchedIn | NarrowedTo | Coverage, code: str
+) -> dict[str, str | list[str]]:
     match event:
+        case Condensed(question):
+            return {"standalone_question": question}
         case SearchedIn(said):
             return {"searched_in": said}
         case NarrowedTo(said):
             return {"narrowed_to": said}
+        case Planned(_, steps):
+            return {"steps": [step.question for step in steps]}
         case Coverage():
             return {"coverage": event.said(code)}
 

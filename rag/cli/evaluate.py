@@ -5,11 +5,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
 from rag.chat.extractive import decide
-from rag.chat.rewrite import make_standalone, search_variants
+from rag.chat.rewrite import StandaloneQuestion, make_standalone, search_variants
+from rag.chat.steps import as_query, plan_by_rule
 from rag.citations.checker import SCALES, Checker
 from rag.citations.reader import StatementReader
 from rag.cli.common import (
@@ -207,8 +212,17 @@ def _condensed_search(
             for id_, text in asked.items()
         )
         made = bar.collect("condensing", condensed, len(asked))
-    variants = {id_: one.variants for id_, one in zip(asked, made, strict=True)}
-    return lambda retriever, id_: search_variants(retriever, variants[id_])
+    understood = dict(zip(asked, made, strict=True))
+    return lambda retriever, id_: _search_in_steps(retriever, understood[id_])
+
+
+def _search_in_steps(retriever: BaseRetriever, understood: StandaloneQuestion) -> list[Document]:
+    """Return what is found for a question: for the steps planned by rule in turn, if it has several parts."""
+    steps = plan_by_rule(understood.text)
+    queries = [as_query(step.question, understood) for step in steps] or [understood]
+    lanes = [search_variants(retriever, one.variants) for one in queries]
+    found = (one for turn in zip_longest(*lanes) for one in turn if one is not None)
+    return list({one.id or one.page_content: one for one in found}.values())
 
 
 def _measure_retriever(

@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.chat.pipeline import validated_question
+from rag.chat.steps import read_plan
 from rag.errors import QuestionRefused, SettingsError
 from rag.evaluation import lab_run
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
@@ -128,7 +129,8 @@ class Lab:
             skipped += not passages
             if passages:
                 question_id = answer.question_id or ""
-                text = answer.standalone_question or self._conversations.message(question_id).content
+                asked, _ = read_plan(answer.standalone_question or "")
+                text = asked or self._conversations.message(question_id).content
                 questions.setdefault(text, passages)
         if not questions:
             raise QuestionRefused(

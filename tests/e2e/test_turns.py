@@ -118,3 +118,42 @@ def test_a_stopped_answer_goes_on_and_an_answer_is_made_again(
     earlier = page.get_by_role("button", name="Earlier version")
     click(earlier, then=visitor.answer("first crane was built in Busan"))
     assert visitor.errors == []
+
+
+def planning(request: Request) -> str:
+    """Plan a question in two steps, and answer it."""
+    if "write ONE and nothing else" in request.prompt:
+        return "How many tonnes does the second crane lift?\nWhere was the second crane built?"
+    return answering(request)
+
+
+def test_the_steps_of_a_question_are_shown_changed_and_searched_again(
+    with_model: Server, visit: Visit, fake: FakeLLM
+):
+    fake.reply(Reply(planning))
+    visitor = visit(with_model.url)
+    page = visitor.page
+    visitor.ask("How many tonnes does the second crane lift, and where was it built?")
+    visitor.finished(1)
+    last = visitor.answers().last
+    expect(last).to_contain_text("Searched in 2 steps:")
+    expect(last.get_by_role("listitem").first).to_contain_text("How many tonnes does the second crane lift?")
+
+    dialog = page.get_by_role("dialog")
+    box = dialog.get_by_role("textbox", name="Steps, one a line")
+    click(last.get_by_role("button", name="Edit steps"), then=box)
+
+    def change(patience: float) -> None:
+        box.fill("Where was the first crane built?\nWhat does the second crane lift?", timeout=patience)
+        dialog.get_by_role("button", name="Search").click(timeout=patience)
+
+    again(change, visitor.answer("Where was the first crane built?"))
+    visitor.finished(1)
+    expect(page.get_by_text("Version 2 of 2")).to_be_visible()
+    page.reload()
+    expect(visitor.answers().last.get_by_role("listitem").first).to_contain_text("Where was the first crane")
+
+    one = last.get_by_role("button", name="Search as one")
+    press(one, then=last.get_by_text("Searched as typed."))
+    visitor.finished(1)
+    assert visitor.errors == []

@@ -17,6 +17,7 @@ from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.steps import Planned
 from rag.i18n import _, ngettext, translated
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
@@ -220,6 +221,7 @@ class _PartialAnswer:
     status: Any
     text: Any
     failures: Any
+    plan: Any = None
     written: str = ""
     found: bool = False
 
@@ -229,8 +231,8 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case SearchedIn() | NarrowedTo() | Coverage():
-                self.query.caption(scope.told(event))
+            case Planned() | SearchedIn() | NarrowedTo() | Coverage():
+                self._show_search(event)
             case Reworked() | Reranking() | ReadingPlan(begun=True):
                 self.status.caption(_doing(event))
             case BatchRead():
@@ -247,6 +249,14 @@ class _PartialAnswer:
         if isinstance(event, Degraded):
             with self.failures:
                 message.show_degraded((event,))
+
+    def _show_search(self, event: Planned | SearchedIn | NarrowedTo | Coverage) -> None:
+        """Show where is searched, and the steps, in one place that changes after each of them."""
+        if not isinstance(event, Planned):
+            self.query.caption(scope.told(event))
+            return
+        self.plan = self.plan or self.query.empty()
+        self.plan.caption(message.plan_lines([(one.question, one.found) for one in event.steps]))
 
     def draw(self) -> None:
         """Show the text so far."""

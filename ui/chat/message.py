@@ -9,7 +9,9 @@ import streamlit as st
 
 from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.steps import MOST_STEPS, plan_text, read_plan
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
+from rag.errors import QuestionRefused
 from rag.i18n import N_, _, ngettext, translated
 from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
@@ -108,6 +110,9 @@ def _show_query(answer: Message, question: Message | None, workspace: Workspace 
     """Show the searched query if it is not the typed one; with a workspace, buttons to change it."""
     if question is None or not (said := searched_for(answer.standalone_question, question)):
         return
+    if read_plan(answer.standalone_question or "")[1]:
+        _show_plan(answer, question, workspace)
+        return
     with st.container(
         key=f"understood-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
     ):
@@ -119,6 +124,38 @@ def _show_query(answer: Message, question: Message | None, workspace: Workspace 
         if _was_reworded(answer.standalone_question, question.content):
             search = partial(workspace.otherwise, question.id, question.content, searched=question.content)
             _button(_("Search as typed"), f"as-typed-{answer.id}", "undo", search)
+
+
+def _show_plan(answer: Message, question: Message, workspace: Workspace | None) -> None:
+    """Show the steps of a question and how much each found; with a workspace, buttons to change them."""
+    asked, steps = read_plan(answer.standalone_question or "")
+    found = [sum(f"step {at}" in one.found_by for one in answer.passages) for at in range(1, len(steps) + 1)]
+    with st.container(key=f"plan-{answer.id}", gap="xsmall"):
+        if _was_reworded(asked, question.content):
+            st.caption(_("Searched for: **{query}**", query=label(asked, 400)))
+        st.caption(plan_lines(list(zip(steps, found, strict=True))))
+        if workspace is None:
+            return
+        with st.container(horizontal=True, gap="small"):
+            if st.button(_("Edit steps"), key=f"steps-{answer.id}", icon=":material/edit:", type="tertiary"):
+                _change_steps(answer, question, workspace)
+            text = " ".join(asked.split())
+            search = partial(workspace.otherwise, question.id, question.content, searched=text)
+            _button(_("Search as one"), f"as-one-{answer.id}", "undo", search)
+
+
+def plan_lines(steps: Sequence[tuple[str, int | None]]) -> str:
+    r"""Return steps as a list in Markdown, each with the number of its passages, where that is known.
+
+    >>> plan_lines([("Apple?", 1), ("Intel?", None)])
+    'Searched in 2 steps:\n\n1. Apple? · 1 passage\n2. Intel?'
+    """
+    lines = (
+        f"{number}. {label(step, 400)}"
+        + ("" if found is None else " · " + ngettext("{count} passage", "{count} passages", found))
+        for number, (step, found) in enumerate(steps, 1)
+    )
+    return "\n".join([_("Searched in {count} steps:", count=len(steps)) + "\n", *lines])
 
 
 def _show_narrowing(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
@@ -184,6 +221,26 @@ def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
         workspace.otherwise(question.id, question.content, searched=text)
 
     _form(_("Search for"), answer.standalone_question or "", _("Search"), f"searched-{answer.id}", search)
+
+
+@dialog(N_("Edit steps"), ":material/search:")
+def _change_steps(answer: Message, question: Message, workspace: Workspace) -> None:
+    asked, steps = read_plan(answer.standalone_question or "")
+
+    def search(text: str) -> None:
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        if len(lines) > MOST_STEPS:
+            raise QuestionRefused(
+                N_(
+                    "There are {count} steps; {most} is the limit. Remove some.",
+                    count=len(lines),
+                    most=MOST_STEPS,
+                )
+            )
+        searched = plan_text(asked, lines) if len(lines) > 1 else lines[0]
+        workspace.otherwise(question.id, question.content, searched=searched)
+
+    _form(_("Steps, one a line"), "\n".join(steps), _("Search"), f"planned-{answer.id}", search)
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
@@ -255,7 +312,7 @@ def show_answer(
             _show_backing(backing(message))
         quoted = is_search_result(message)
         if quoted:
-            asked = message.standalone_question or (question.content if question else "")
+            asked = read_plan(message.standalone_question or "")[0] or (question.content if question else "")
             show_quotes(message, asked, standings)
         elif message.content:
             cited = links(message, checking=checking)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens
@@ -22,12 +22,16 @@ class QuotePart:
 
 
 def quote_parts(message: Message) -> list[QuotePart]:
-    """Return the parts of an answer in order; the entries of a list are no quotes of their own."""
+    """Return the parts of an answer in order; the entries of a list are no quotes of their own.
+
+    The first quote is the best one, and so is each under the words of a step.
+    """
     parts: list[QuotePart] = []
     for part in _parts(message):
         is_quote = part.marker is not None and not message.content[part.start : part.end].startswith("- ")
         if is_quote:
-            parts.append(part)
+            above = parts[-1] if parts and parts[-1].marker is None else None
+            parts.append(replace(part, best=above is not None and _is_heading(message, above)))
         elif parts and parts[-1].marker is None:
             parts[-1] = QuotePart(parts[-1].start, part.end)
         else:
@@ -36,6 +40,10 @@ def quote_parts(message: Message) -> list[QuotePart]:
         first = parts[0]
         parts[0] = QuotePart(first.start, first.end, first.marker, best=True)
     return parts
+
+
+def _is_heading(message: Message, part: QuotePart) -> bool:
+    return message.content[part.start : part.end].rstrip().endswith("**")
 
 
 def _parts(message: Message) -> Iterator[QuotePart]:

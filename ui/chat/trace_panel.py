@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.chat.steps import read_plan
 from rag.citations.support import place_name
 from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
@@ -23,6 +24,7 @@ NONE = "–"
 
 _STEPS = {
     "condense": N_("{time} to understand the question"),
+    "plan": N_("{time} to plan"),
     "retrieve": N_("{time} to search"),
     "rerank": N_("{time} to rerank"),
     "first_token": N_("{time} to the first word"),
@@ -32,6 +34,8 @@ _PURPOSES = {
     "answer": N_("Request for the answer"),
     "rephrase": N_("Request to rephrase the follow-up"),
     "read": N_("Request to read passages"),
+    "plan": N_("Request to plan the steps"),
+    "step": N_("Request to complete or reword a step"),
     "check": N_("Request to check statements, and the reply"),
     "rerank": N_("Request to rerank passages"),
 }
@@ -49,6 +53,7 @@ _SETTINGS = {
     "history": N_("Conversation"),
     "rephrasing": N_("Follow-up rephrasing"),
     "understood": N_("Query"),
+    "steps": N_("Steps"),
     "reworked": N_("Rework"),
     "continued": N_("The answer"),
     "unread": N_("Passages"),
@@ -113,9 +118,13 @@ def _panel(message: Message, trace: Trace | None) -> None:
 
 
 def _show(message: Message, trace: Trace | None) -> None:
-    if message.standalone_question:
+    asked, steps = read_plan(message.standalone_question or "")
+    if asked:
         _heading(_("Search query"))
-        st.markdown(escape_text(message.standalone_question))
+        st.markdown(escape_text(asked))
+    if steps:
+        _heading(_("Steps, and their passages"))
+        st.markdown("\n".join(step_lines(steps, message.passages)))
     _heading(_("Passages and the searches that found them"))
     _passages(message.passages)
     _heading(_("Sent to the language model"))
@@ -126,6 +135,16 @@ def _show(message: Message, trace: Trace | None) -> None:
     if trace is not None and trace.settings:
         _heading(_("Settings"))
         st.markdown("\n".join(settings(trace.settings)))
+
+
+def step_lines(steps: Sequence[str], passages: Sequence[PassageRecord]) -> Iterator[str]:
+    """Yield a list item for each step: its words, and the numbers of the passages that it found."""
+    for number, step in enumerate(steps, 1):
+        name = f"step {number}"
+        ranks = {one.number: one.found_by[name]["rank"] for one in passages if name in one.found_by}
+        told = ", ".join(map(str, sorted(ranks, key=ranks.__getitem__)))
+        shown = _("passages {numbers}", numbers=told) if told else _("none found")
+        yield f"{number}. {label(step, 400)}: {shown}"
 
 
 def _heading(text: str) -> None:
@@ -146,12 +165,7 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
-    titles = {
-        name: translated(_NOT_RETRIEVERS[name])
-        if name in _NOT_RETRIEVERS
-        else label(retriever_name(name), 40)
-        for name in searches
-    }
+    titles = {name: _title(name) for name in searches}
     return [
         {
             _("Passage"): f"{passage.number} · {label(translated(place_name(passage)), 60)}",
@@ -160,6 +174,12 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
         }
         for passage in passages
     ]
+
+
+def _title(name: str) -> str:
+    if name.startswith("step "):
+        return _("Step {number}", number=name.removeprefix("step "))
+    return translated(_NOT_RETRIEVERS[name]) if name in _NOT_RETRIEVERS else label(retriever_name(name), 40)
 
 
 def _rank_and_score(found: Mapping[str, Any] | None) -> str:

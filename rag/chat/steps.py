@@ -1,0 +1,555 @@
+"""Several steps for one question: comparisons, chains and questions with several parts as sub-questions.
+
+Without a model the plan is made by rule: one step for each named party or period, for each side of a
+comparison, and for each question in a sentence; the patterns are data, in rag/chat/phrases. A connected model
+is asked for a plan where a cheap test says that the question may have parts. A step may use what an earlier
+one found. A plan is kept as text: the question, then a numbered line for each step.
+"""
+
+import re
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise, zip_longest
+from typing import Generic, TypeVar
+
+from rag.chat.extractive import Decision
+from rag.chat.prompts import other_words_messages, plan_messages, step_messages
+from rag.chat.question_scope import spans_apart
+from rag.chat.rewrite import QueryVariant, StandaloneQuestion, rejection_reason
+from rag.chat.small_talk import phrase_file
+from rag.errors import Cancelled, LLMError
+from rag.i18n import N_
+from rag.ingest.document_profile import DocumentProfile
+from rag.jobs import Cancel, never
+from rag.models.protocol import LanguageModel
+from rag.passage import Found, Passage
+from rag.retrieval.sentences import score_sentences
+from rag.text.dates import find_periods
+from rag.text.facts import names, nouns
+from rag.text.language import STOP_WORDS, language
+
+E = TypeVar("E")
+MOST_STEPS = 4
+LEAST_EACH = 4  # passages of each step, where the search has as many: three may be there for their tables
+WHOLE_WEIGHT = 0.25  # of the whole question's results in the search of a step, whose own weigh 1
+MOST_CARRIED = 4  # names that a step takes over from an earlier one
+PLAN_TOKENS, STEP_TOKENS = 160, 60
+SHOWN = 3  # passages of an earlier step that a model reads to complete a later one
+LONGEST_STEP = 400  # characters
+_USES = re.compile(r"\s*#\s?(\d)")
+_NUMBERED = re.compile(r"(\d)[.)]\s+(\S.*)")
+_BULLET = re.compile(r"^\s*(?:(?:step\s*)?\d+\s*[.):]|[-*•])\s*", re.IGNORECASE)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_CARRIED_TERMS = re.compile(r"\s*[(（][^()（）]{1,120}[)）]\s*\Z")
+_ABOUT = {"ko": ("{} ({})", ", "), "ja": ("{}（{}）", "、")}
+
+
+@dataclass(frozen=True)
+class Step:
+    """Sub-question; `uses` is the number of the step whose findings it needs, 0 for none.
+
+    `found` counts its passages among the sources, None before it is searched. `note` says what was special.
+    """
+
+    question: str
+    uses: int = 0
+    found: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Event: the steps in which a question is searched, again after each of them; `note` is for the trace."""
+
+    question: str
+    steps: tuple[Step, ...]
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The plan as it is kept with the answer."""
+        return plan_text(self.question, [step.question for step in self.steps])
+
+    def counted(self, k: int | None) -> "Planned":
+        """Return the plan with each step's share of `k` passages, where it found more."""
+        most = None if k is None else share(k, len(self.steps))
+        steps = (
+            replace(one, found=most) if most is not None and (one.found or 0) > most else one
+            for one in self.steps
+        )
+        return replace(self, steps=tuple(steps))
+
+    @property
+    def remarks(self) -> str:
+        """Its note and those of its steps, for the trace."""
+        told = (f"Step {at}: {step.note}" for at, step in enumerate(self.steps, 1) if step.note)
+        return " ".join(filter(None, (self.note, *told)))
+
+
+def plan_text(question: str, steps: Sequence[str]) -> str:
+    r"""Return a plan as text, of which the reader may change the lines.
+
+    >>> plan_text("A or B?", ["A", "B"])
+    'A or B?\n1. A\n2. B'
+    """
+    return "\n".join([question, *(f"{number}. {step}" for number, step in enumerate(steps, 1))])
+
+
+def read_plan(text: str) -> tuple[str, tuple[str, ...]]:
+    r"""Return the question and the steps of a plan; the text itself and no steps where it is none.
+
+    >>> read_plan("A or B?\n1. A\n2. B"), read_plan("A or B?")
+    (('A or B?', ('A', 'B')), ('A or B?', ()))
+    """
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    matches = [_NUMBERED.fullmatch(line) for line in lines]
+    first = next((at for at, found in enumerate(matches) if found), len(lines))
+    steps = [found[2] for found in matches[first:] if found]
+    numbers = [int(found[1]) for found in matches[first:] if found]
+    if len(steps) != len(lines) - first or not 2 <= len(steps) <= MOST_STEPS:
+        return text, ()
+    if numbers != list(range(1, len(steps) + 1)):
+        return text, ()
+    return " ".join(lines[:first]) or " ".join(steps), tuple(steps)
+
+
+# Plan by rule
+@cache
+def _patterns(code: str) -> dict[str, re.Pattern[str]]:
+    told = phrase_file(code)["steps"]
+    filled = {
+        name: one.replace("{question}", told["question"]).replace("{request}", told["request"])
+        for name, one in told.items()
+        if name != "compare"
+    }
+    return {name: re.compile(one, re.IGNORECASE) for name, one in filled.items()}
+
+
+@cache
+def _comparisons(code: str) -> tuple[re.Pattern[str], ...]:
+    told = phrase_file(code)["steps"]
+    return tuple(re.compile(one.replace("{rest}", told["rest"]), re.IGNORECASE) for one in told["compare"])
+
+
+def _code(question: str) -> str:
+    code = language(question)
+    return code if code in ("ko", "ja") else "en"
+
+
+def plan_by_rule(question: str, documents: Sequence[DocumentProfile] = ()) -> tuple[Step, ...]:
+    """Return the steps of a question, none for a single one.
+
+    >>> [step.question for step in plan_by_rule("What is the difference between a lease and a licence?")]
+    ['a lease?', 'a licence?']
+    >>> plan_by_rule("Which lease ends first, and who signed it?")[1]
+    Step(question='who signed it?', uses=1, found=None, note='')
+    >>> plan_by_rule("What do the terms and conditions say?")
+    ()
+    """
+    own, ending = _without_terms(question)
+    code = _code(own)
+    steps = _listed(own) or _parts(own, code) or _sides(own, code, documents)
+    if not 2 <= len(steps) <= MOST_STEPS or len({step.question for step in steps}) < len(steps):
+        return ()
+    period = _only_period(own)
+    return tuple(replace(one, question=_in_period(one.question, period, code) + ending) for one in steps)
+
+
+def _only_period(question: str) -> str:
+    """Return the period of a question that names a single one, which holds for all of its steps."""
+    found = {question[one.start : one.end] for one in find_periods(question)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _in_period(step: str, period: str, code: str) -> str:
+    return with_names(step, [period], code) if period and not find_periods(step) else step
+
+
+def may_have_parts(question: str, documents: Sequence[DocumentProfile] = ()) -> bool:
+    """Return True where a model is asked for a plan: a comparison, or more than one question word.
+
+    >>> may_have_parts("Who signed the lease which ends first?"), may_have_parts("When does the lease end?")
+    (True, False)
+    """
+    told = _patterns(_code(question))
+    several = len(told["asks"].findall(question)) > 1 or told["parts"].search(question) is not None
+    return several or bool(plan_by_rule(question, documents))
+
+
+def _without_terms(question: str) -> tuple[str, str]:
+    """Return a question and the terms in brackets after it, which a rewrite has carried over."""
+    found = _CARRIED_TERMS.search(question)
+    if found is None or not question[: found.start()].endswith(("?", "？", "。", ".")):
+        return question, ""
+    return question[: found.start()], question[found.start() :].rstrip()
+
+
+def _listed(question: str) -> list[Step]:
+    """Return the questions of a numbered list."""
+    _, lines = read_plan(question)
+    return [Step(line) for line in lines] if all(line.endswith(("?", "？")) for line in lines) else []
+
+
+def _parts(question: str, code: str) -> list[Step]:
+    """Return the questions of a text: its sentences that ask, each split where a second question begins."""
+    told = _patterns(code)
+    asked = [part.strip() for part in re.findall(r"[^?？]+[?？]*", question) if part.strip()]
+    found = [half for sentence in asked for half in _halves(sentence, code)]
+    if len(found) < 2 or not all(told["question"].search(one) for one in found[1:]):
+        return []
+    if not all(_has_subject(one, code) for one in found):
+        return []
+    steps = [Step(found[0])]
+    for before, one in pairwise(found):
+        refers = told["refers"].search(one) is not None
+        depends = refers or len(_subjects(one, code)) < 2
+        if told["entity"].search(before) and (refers or (depends and code != "en")):
+            steps.append(Step(one, uses=len(steps)))
+        else:
+            carried = depends or code != "en"
+            steps.append(Step(with_names(one, _named_in(found[0], code), code) if carried else one))
+    return steps
+
+
+def _halves(sentence: str, code: str) -> Iterator[str]:
+    """Yield the questions of a sentence; one half that asks nothing stays with the other."""
+    told = _patterns(code)
+    start = 0
+    for found in told["split"].finditer(sentence):
+        left, right = sentence[start : found.start()], sentence[found.end() :]
+        asks = told["question"].search(left) or (code == "en" and told["request"].match(left.strip()))
+        if asks and told["question"].search(right) and all(_has_subject(one, code) for one in (left, right)):
+            yield left.strip(" ,;、")
+            start = found.end()
+    yield sentence[start:].strip()
+
+
+def _subjects(text: str, code: str) -> list[str]:
+    return [word for word in nouns(text) if len(word) > 1 and not _is_asking(word, code)]
+
+
+def _is_asking(word: str, code: str) -> bool:
+    known = STOP_WORDS["en"].union(phrase_file(code)["question_words"])
+    return word.casefold() in known or _patterns(code)["question"].search(word) is not None
+
+
+def _has_subject(text: str, code: str) -> bool:
+    """Return True where a question has words beside those that ask."""
+    if code == "en":
+        return bool(_subjects(text, code))
+    told = _patterns(code)
+    return len(told["empty"].sub("", told["question"].sub("", text))) > 1
+
+
+def _named_in(text: str, code: str) -> list[str]:
+    """Return the periods and names of a text, else its nouns."""
+    periods = [text[one.start : one.end] for one in find_periods(text)]
+    own = [name for name in names(text) if not _is_asking(name, code) and name not in " ".join(periods)]
+    return list(dict.fromkeys([*own, *periods] or _subjects(text, code)))
+
+
+def with_names(question: str, found: Iterable[str], code: str = "en") -> str:
+    """Return a question with names that it lacks, at most MOST_CARRIED, in brackets.
+
+    >>> with_names("who signed it?", ["Harbour Lease", "Ann"]), with_names("Who is Ann?", ["Ann"])
+    ('who signed it? (about Harbour Lease, Ann)', 'Who is Ann?')
+    """
+    folded = question.casefold()
+    new = [name for name in dict.fromkeys(found) if name.casefold() not in folded][:MOST_CARRIED]
+    form, separator = _ABOUT.get(code, ("{} (about {})", ", "))
+    return form.format(question, separator.join(new)) if new else question
+
+
+def _sides(question: str, code: str, documents: Sequence[DocumentProfile]) -> list[Step]:
+    """Return the sides of a comparison: its named parties or periods, or the two things it names."""
+    spans = spans_apart(question, documents)
+    if spans:
+        paired = len(spans) == 2 and len(spans[0]) == len(spans[1])
+        return [Step(one) for one in _each(question, spans if paired else spans[:1], code)]
+    for pattern in _comparisons(code):
+        if found := pattern.search(question):
+            a, b = found["a"].strip(), found["b"].strip()
+            before, after = question[: found.start()], question[found.end() :]
+            if code != "en":
+                after = ""
+            if not (_has_subject(a, code) and _has_subject(b, code)):
+                return []
+            return [Step(_tidy(f"{before} {side} {after}")) for side in (_with_head(a, b, code), b)]
+    return []
+
+
+def _with_head(a: str, b: str, code: str) -> str:
+    """Return the first side with the noun that both share: "query" of "query and path parameters"."""
+    words, others = a.split(), b.split()
+    if code != "en" or len(words) != 1 or len(others) != 2 or not others[-1].endswith("s"):
+        return a
+    return f"{a} {others[-1]}"
+
+
+def _each(question: str, kinds: Sequence[Sequence[tuple[int, int]]], code: str) -> Iterator[str]:
+    """Yield a question for each of several names: without the others and the words that join them."""
+    told = _patterns(code)
+    joining, cues = re.compile(f"{told['and'].pattern}\\Z", re.IGNORECASE), told["cues"]
+    spans = sorted((start, end, place) for kind in kinds for place, (start, end) in enumerate(kind))
+    firsts = {min(kind) for kind in kinds}
+    for place in range(len(kinds[0])):
+        text, end = "", 0
+        for start, stop, _ in spans:
+            gap = question[end:start]
+            if (start, stop) in firsts:
+                kind = next(one for one in kinds if min(one) == (start, stop))
+                text += gap + question[slice(*kind[place])]
+            else:
+                text += joining.sub("", gap)
+            end = stop
+        yield _tidy(cues.sub(" ", text + question[end:]))
+
+
+def _tidy(text: str) -> str:
+    return re.sub(r"\s+([?.,;])", r"\1", " ".join(text.split())).strip(" ,;.")
+
+
+# Plan by a model
+@dataclass
+class StepBudget:
+    """Seconds and requests to the language model that the steps of one question may take."""
+
+    seconds: float
+    requests: int
+    _until: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._until = time.monotonic() + self.seconds
+
+    @property
+    def over(self) -> bool:
+        """True where its time has passed."""
+        return time.monotonic() > self._until
+
+    def take(self) -> bool:
+        """Count a request; False where none is left."""
+        if self.over or self.requests < 1:
+            return False
+        self.requests -= 1
+        return True
+
+
+def complete(
+    llm: LanguageModel,
+    messages: list[dict[str, str]],
+    tokens: int,
+    budget: StepBudget,
+    seconds: float,
+    cancelled: Cancel = never,
+) -> str:
+    """Return what a model writes within the budget and `seconds`, else nothing; raises Cancelled."""
+    if not budget.take():
+        return ""
+    until = time.monotonic() + seconds
+    late = lambda: cancelled() or budget.over or time.monotonic() > until  # noqa: E731
+    try:
+        reply = llm.complete(messages, max_tokens=tokens, cancelled=late)
+    except Cancelled:
+        if cancelled():
+            raise
+        return ""
+    except LLMError:
+        return ""
+    return _THOUGHT.sub("", reply).strip()
+
+
+def plan_of(reply: str, question: str) -> tuple[Step, ...] | None:
+    r"""Return the steps of a model's plan, none for one line; None where the plan is not sound.
+
+    >>> reply = "1. Which lease ends first?\n2. Who signed #1?"
+    >>> [step.uses for step in plan_of(reply, "Who signed the lease that ends first?")]
+    [0, 1]
+    >>> plan_of("What does Bob say?\nWhat does Ann say?", "What do they say?") is None
+    True
+    """
+    lines = [_BULLET.sub("", line).strip(' "*`') for line in reply.split("\n")]
+    lines = [line for line in lines if line]
+    if len(lines) < 2:
+        return ()
+    steps: list[Step] = []
+    for line in lines:
+        uses = [int(number) for number in _USES.findall(line)]
+        plain = _USES.sub(" ", line)
+        if any(not 0 < one <= len(steps) for one in uses) or len(line) > LONGEST_STEP:
+            return None
+        if rejection_reason(_tidy(plain), question, ()):
+            return None
+        steps.append(Step(line, max(uses, default=0)))
+    return tuple(steps) if len(steps) <= MOST_STEPS else None
+
+
+def plan_with(
+    llm: LanguageModel, question: str, budget: StepBudget, seconds: float, cancelled: Cancel = never
+) -> tuple[Step, ...] | None:
+    """Return a model's plan, none for a single question; None where it has no sound one. Raises Cancelled."""
+    reply = complete(llm, plan_messages(question, MOST_STEPS), PLAN_TOKENS, budget, seconds, cancelled)
+    return plan_of(reply, question) if reply else None
+
+
+# Search in steps
+Search = Callable[[StandaloneQuestion], Generator[E, None, Sequence[Passage]]]
+Relevance = Callable[[str, Sequence[Passage]], Decision]
+
+
+@dataclass(frozen=True)
+class StepLimits:
+    """Seconds and requests to the language model that the steps of one question may take."""
+
+    seconds: float = 30.0
+    requests: int = 6
+
+
+@dataclass
+class StepSearch(Generic[E]):
+    """Search of a plan, step after step, with `search`; `relevance` tells where nothing was found.
+
+    A step of which nothing was found is searched once more in other words. A model, where there is one,
+    writes at most `seconds` for each of them.
+    """
+
+    search: Search[E]
+    relevance: Relevance
+    budget: "StepBudget"
+    llm: LanguageModel | None = None
+    seconds: float = 5.0
+    cancelled: Cancel = never
+
+    def run(
+        self, plan: Planned, understood: StandaloneQuestion | None
+    ) -> Generator[E | Planned, None, tuple[Planned, list[Sequence[Passage]]]]:
+        """Yield the plan, the events of each search, and the plan after it; return it with the passages.
+
+        `understood` is the whole question, which is searched beside each step; None for a reader's own plan.
+        """
+        lanes: list[Sequence[Passage]] = []
+        steps = list(plan.steps)
+        yield plan
+        for at, step in enumerate(steps):
+            if self.cancelled():
+                raise Cancelled(N_("The answer was stopped."))
+            if at and self.budget.over:
+                note = f"The {self.budget.seconds:g} seconds for steps had passed before step {at + 1}."
+                plan = replace(plan, note=f"{plan.note} {note}".strip())
+                break
+            if step.uses:
+                step = replace(step, question=self._completed(step, steps[step.uses - 1], lanes), uses=0)
+            found, note = yield from self._found(step.question, plan.question, understood)
+            lanes.append(found)
+            steps[at] = replace(step, found=len(found), note=note)
+            plan = replace(plan, steps=tuple(steps))
+            yield plan
+        return plan, lanes
+
+    def _found(
+        self, step: str, whole: str, understood: StandaloneQuestion | None
+    ) -> Generator[E, None, tuple[Sequence[Passage], str]]:
+        found = yield from self.search(as_query(step, understood))
+        first = self.relevance(step, found)
+        if (found and first.answered) or understood is None or self.budget.over:
+            return found, "" if found else "nothing was found."
+        again = other_words(step, whole, self._asked)
+        if again == step:
+            return found, "" if found else "nothing was found."
+        others = yield from self.search(as_query(again, understood))
+        if self.relevance(step, others).score <= first.score and found:
+            return found, f"no clear match; a search for “{again}” found nothing closer."
+        return others, f"no clear match; searched again for “{again}”."
+
+    def _completed(self, step: Step, earlier: Step, lanes: Sequence[Sequence[Passage]]) -> str:
+        passages = lanes[step.uses - 1]
+        return completed(step, _best_sentence(earlier.question, passages), passages, self._asked)
+
+    def _asked(self, messages: list[dict[str, str]]) -> str:
+        if self.llm is None:
+            return ""
+        return complete(self.llm, messages, STEP_TOKENS, self.budget, self.seconds, self.cancelled)
+
+
+def _best_sentence(question: str, passages: Sequence[Passage]) -> str:
+    picks = score_sentences(question, passages[:SHOWN])
+    best = max(picks, key=lambda pick: pick.score, default=None)
+    return "" if best is None else passages[best.number - 1].text[best.start : best.end]
+
+
+def as_query(step: str, understood: StandaloneQuestion | None) -> StandaloneQuestion:
+    """Return a step to search, with the variants of the whole question, whose results weigh less."""
+    whole = () if understood is None else understood.variants
+    own = (replace(one, weight=one.weight * WHOLE_WEIGHT) for one in whole if one.text != step)
+    return StandaloneQuestion(step, (QueryVariant(step), *own))
+
+
+def completed(
+    step: Step,
+    best: str,
+    earlier: Sequence[Passage],
+    model: Callable[[list[dict[str, str]]], str],
+) -> str:
+    """Return a step in the words of what an earlier one found: by the model, else with the names found.
+
+    `best` is the sentence of the `earlier` passages that answers the earlier step best.
+    """
+    plain = _tidy(_USES.sub(" it", step.question))
+    if not earlier:
+        return plain
+    shown = earlier[:SHOWN]
+    written = _BULLET.sub("", model(step_messages(step.question, shown))).strip(' "*`')
+    known = [("assistant", "\n".join([*(f"{one.document} {one.heading} {one.text}" for one in shown)]))]
+    if written and not rejection_reason(written, step.question, known):
+        return written
+    code = _code(plain)
+    found = names(best) or _subjects(re.sub(r"[_\W]+", " ", earlier[0].document.rsplit(".", 1)[0]), code)
+    return with_names(plain, found, code)
+
+
+def other_words(step: str, whole: str, model: Callable[[list[dict[str, str]]], str]) -> str:
+    """Return a step in other words, for a second search: the model's, else those of the whole question."""
+    written = _BULLET.sub("", model(other_words_messages(step))).strip(' "*`')
+    if written and "\n" not in written and not rejection_reason(written, f"{step}\n{whole}", ()):
+        return written
+    return with_names(step, _subjects(whole, _code(whole)), _code(step))
+
+
+def share(k: int, steps: int) -> int:
+    """Return how many passages each of some steps has among the sources.
+
+    >>> share(6, 2), share(20, 2)
+    (4, 10)
+    """
+    return max(LEAST_EACH, k // steps)
+
+
+def interleaved(lanes: Sequence[Sequence[Passage]], k: int | None) -> list[Passage]:
+    """Return the passages of several steps in turn, none twice, each marked with the steps that found it.
+
+    Each step has its share of `k`; None keeps them all.
+
+    >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
+    >>> [(p.id, list(p.found_by)) for p in interleaved([[one], [other, one]], 6)]
+    [('one', ['step 1', 'step 2']), ('other', ['step 2'])]
+    """
+    most = None if k is None else share(k, len(lanes)) * len(lanes)
+    turns = (one for turn in zip_longest(*lanes) for one in turn if one is not None)
+    kept = list({one.id: one for one in turns}.values())[:most]
+    return [replace(one, found_by={**_found_in(one, lanes), **one.found_by}) for one in kept]
+
+
+def _found_in(passage: Passage, lanes: Sequence[Sequence[Passage]]) -> dict[str, Found]:
+    return {
+        f"step {number}": Found(rank, one.score, one.score)
+        for number, lane in enumerate(lanes, 1)
+        for rank, one in enumerate(lane, 1)
+        if one.id == passage.id
+    }
+
+
+def lane(passages: Sequence[Passage], number: int) -> list[Passage]:
+    """Return the passages that a step found, best first."""
+    name = f"step {number}"
+    return sorted((one for one in passages if name in one.found_by), key=lambda one: one.found_by[name].rank)
