@@ -159,6 +159,11 @@ class Settings(BaseSettings):
         default_factory=default_model_cache,
         description="Folder for downloaded models. All data directories of a user share it.",
     )
+    model_hub: str = Field(
+        "https://huggingface.co",
+        validation_alias=AliasChoices("FOOTNOTE_MODEL_HUB", "HF_ENDPOINT"),
+        description="Address of the hub that local language models are installed from, or of a mirror of it.",
+    )
     llm_base_url: str = Field(
         "https://api.openai.com/v1",
         validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL"),

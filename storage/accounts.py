@@ -72,6 +72,18 @@ class Account(OwnerStore):
         with self._database.reading() as session:
             return session.scalar(mine) or ""
 
+    def language(self) -> str:
+        """Return the code of the language that the owner chose; empty where they chose none."""
+        mine = select(UserRow.language).where(UserRow.id == tables.storable(self._owner))
+        with self._database.reading() as session:
+            return session.scalar(mine) or ""
+
+    def choose_language(self, code: str) -> None:
+        """Keep the code of the language that the owner chose; an empty one takes the choice back."""
+        with self._database.writing() as session:
+            tables.ensure_user(session, self._owner)
+            session.get_one(UserRow, tables.storable(self._owner)).language = code or None
+
     def limits(self) -> Mapping[str, int]:
         """Return the quotas set for this owner alone; empty where there are none."""
         found = self._database.look_up(_LIMITS, [self._owner], self._owner)

@@ -159,6 +159,7 @@ class UserRow(Base):
     not_before: Mapped[datetime | None]
     removing: Mapped[datetime | None]
     limits: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    language: Mapped[str | None]
 
 
 class AccountRemoval(Base):

@@ -57,6 +57,7 @@ def _show_sign_in(server: PageServices, refused: str) -> None:
     if (context := get_script_run_ctx()) is not None:
         server.sessions.refuse(context.session_id)
     st.navigation(pages.for_visitor(people=True), position="hidden")  # none of them is shown, nor run
+    pages.mount()
     st.title("Footnote")
     if refused:
         st.warning(escape_text(translated(refused)), icon=":material/lock:")

@@ -87,11 +87,11 @@ def another_model(message: Message, workspace: Workspace, again: Again) -> None:
     server = services()
     if not server.settings.connected or not server.administers():
         return
-    if st.button("Other model", icon=":material/swap_horiz:", key=f"model-{message.id}", type="tertiary"):
+    if st.button(_("Other model"), icon=":material/swap_horiz:", key=f"model-{message.id}", type="tertiary"):
         _choose_model(message, workspace, again)
 
 
-@st.dialog("Answer again with another model", icon=":material/swap_horiz:")
+@dialog(N_("Answer again with another model"), ":material/swap_horiz:")
 def _choose_model(message: Message, workspace: Workspace, again: Again) -> None:
     key, before = f"other-model-{message.id}", AnswerWith.of(workspace.traces.get(message.id))
     names: list[str] = []
@@ -99,16 +99,16 @@ def _choose_model(message: Message, workspace: Workspace, again: Again) -> None:
         names = [name for name in _models() if name != message.model]
     with st.form(f"model-form-{message.id}", border=False):
         st.selectbox(
-            "Model",
+            _("Model"),
             names,
             key=key,
             index=None,
             accept_new_options=True,
-            placeholder="Choose one, or type its name",
+            placeholder=_("Choose one, or type its name"),
         )
-        st.caption("For this answer only. Starts a new branch; earlier messages stay available.")
+        st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
         answer = flash_errors(lambda: again(replace(before, model=str(st.session_state[key] or "").strip())))
-        if st.form_submit_button("Answer again", type="primary", on_click=answer):
+        if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
             st.rerun()
 
 
@@ -117,7 +117,7 @@ def _models() -> list[str]:
     reached = server_of(services().settings)
     known: dict[str, list[str]] = st.session_state.setdefault(_MODELS, {})
     if reached.base_url not in known:
-        with LLM(reached) as llm, st.spinner("Listing the models…"):
+        with LLM(reached) as llm, st.spinner(_("Listing the models…")):
             known[reached.base_url] = [name for name in llm.models() if name]
     return known[reached.base_url]
 

@@ -137,7 +137,7 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
             widened=True,
         )
         st.caption(_("Only documents of:"), width="content")
-        name = f":material/filter_alt: {label(answer.narrowed_to, 300)}"
+        name = f":material/filter_alt: {label(translated(answer.narrowed_to), 300)}"
         scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
 
 
@@ -401,7 +401,7 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
         for one in trace.unsearched
     ]
     rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
-    st.caption("\n".join([_("Skipped files:"), "", *lines, *rest]))
+    st.caption("\n".join([_("Not searched, or only by words:"), "", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:
@@ -451,7 +451,7 @@ def _show_others(
 
 def _show_copy(message: Message) -> None:
     """Show buttons that copy an answer with its sources or without, and its tables."""
-    if not message.content or not message.passages:
+    if not message.content or not message.passages or (message.model is None and found_nothing(message)):
         return
     tables = tables_as_csv(message)
     named = {

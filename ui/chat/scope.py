@@ -83,9 +83,10 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
     with st.container(key="scope-chips", horizontal=True, gap="xsmall", vertical_alignment="center"):
         for one in chosen[:MAX_CHIPS]:
             icon = KIND_ICONS[one.kind] if one.there else "warning"
-            name = filter_in_words(one.kind, one.id) if one.kind in FILTERS else one.name
+            name = translated(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
+            shown = label(name, 40) if one.there else _("{name} (deleted)", name=label(name, 40))
             show_chip(
-                f":material/{icon}: {label(name if one.there else _('{name} (deleted)', name=name), 60)}",
+                f":material/{icon}: {shown}",
                 f"chip-{one.kind}-{one.id}",
                 partial(_drop, conversation, here, one),
             )
@@ -161,8 +162,8 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     with st.form("scope-form", border=False):
         st.caption(
             _(
-                "Leave empty to search all {number} documents. The date of a document is the one that it "
-                "states itself.",
+                "Leave empty to search all {number} documents. The date of a document is the one that "
+                "it states itself.",
                 number=f"{len(names):,}",
             )
         )
@@ -183,7 +184,9 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
         if any(of.passing(here.library.profiles().values(), among or None)):
             _keep(conversation, here, (tuple(wanted), tuple(single), tuple(tags), of.choices))
         else:
-            flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
+            flash(
+                _("No document has that type and date. The choice is unchanged."), ":material/filter_alt_off:"
+            )
         st.rerun()
 
 

@@ -22,6 +22,7 @@ from ui.components.messages import action, flash, flash_errors, show_refusal, sh
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
 from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.keys import show_keys
+from ui.settings.language import show_language
 from ui.settings.local_model import model_in_use, show_local_models
 from ui.settings.server_form import show_server_form
 from ui.settings.webhooks import show_webhooks
@@ -322,6 +323,7 @@ def show() -> None:
     fixed = fixed_fields()
     st.title(_("Settings"))
     here = workspace()
+    show_language(server.account(here.owner))
     if not server.administers():
         st.info(translated(ADMINISTRATORS_ONLY), icon=":material/lock:")
         show_keys(here)
@@ -335,8 +337,9 @@ def show() -> None:
             pages.LAB, label=_("Compare search modes on your own questions"), icon=":material/science:"
         )
         st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
-    show_keys(here)
-    show_webhooks(here)
+    with st.expander(_("Programs: keys and webhooks"), key="programs"):
+        show_keys(here)
+        show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
