@@ -145,17 +145,20 @@ class WholeReading:
     def _batches(self) -> list[range]:
         return spread(split_batches(self.passages, batch_tokens(self.llm.settings)), self.budget.most)
 
-    def _fits(self) -> bool:
-        """Return True where the whole text has room in one prompt, beside a quarter for the conversation."""
+    @property
+    def _room(self) -> int:
+        """Tokens that passages may have in one prompt, beside a quarter for the conversation."""
         context = self.llm.settings.context_tokens
-        room = context - longest_answer(self.llm) - context // 4 - AROUND - count_tokens(self.instructions)
-        return len(self.passages) <= WHOLE and sum(map(_size, self.passages)) <= room
+        return context - longest_answer(self.llm) - context // 4 - AROUND - count_tokens(self.instructions)
+
+    def _fits(self) -> bool:
+        return len(self.passages) <= WHOLE and sum(map(_size, self.passages)) <= self._room
 
     def _central(self) -> list[Passage]:
-        """Return the passages of the most central sentences, in order, as many as fit into half a context."""
+        """Return the passages of the most central sentences, in order, as many as a prompt has room for."""
         numbers = dict.fromkeys(pick.number for pick in central_sentences(self.passages, CENTRAL))
         central = [self.passages[number - 1] for number in numbers] or list(self.passages)
-        most = count_fitting(map(fenced, range(len(central)), central), self.llm.settings.context_tokens // 2)
+        most = count_fitting(map(fenced, range(len(central)), central), self._room, between=2)
         return sorted(central[:most], key=self.passages.index)
 
     def _read(self, kind: NoteKind, batches: Sequence[range]) -> Generator[Reading, None, BatchReader]:

@@ -70,6 +70,16 @@ def test_an_answer_is_whole_or_a_stream_of_events(client):
     assert [told[-1][1][key] for key in same] == [whole[key] for key in same]
 
 
+def test_an_answer_about_a_whole_scope_says_how_much_was_read(client):
+    asked = {"question": "Summarise my documents", "collections": ["Reports"], "stream": True}
+    told = events(client.post("/api/ask", json=asked))
+    (coverage,) = (fields for name, fields in told if name == "coverage")
+    assert coverage["read"] == coverage["total"] > 0 and coverage["documents"] == 1
+    whole = told[-1][1]
+    assert whole["coverage"] == f"Read {coverage['read']} of {coverage['total']} passages in 1 document"
+    assert whole["reading_offer"] is None
+
+
 def test_a_failure_ends_the_stream_with_a_problem(client, api):
     api.fake.reply(Reply(status=500))
     response = client.post("/api/ask", json={"question": QUESTION, "stream": True})
