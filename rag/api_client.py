@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -36,6 +36,18 @@ class ApiClient:
         with self._sent(method, path, body, content, params) as response:
             text = self._read(response)
         return dict(self._parsed(text)) if text else {}
+
+    def search(
+        self, query: str, k: int, collections: Sequence[str] = (), retriever: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the passages for a query; raises ApiError."""
+        asked: dict[str, Any] = {"query": query, "k": k, "collections": list(collections)}
+        if retriever is not None:
+            asked["retriever"] = retriever
+        passages = self.call("POST", "/api/search", body=asked).get("passages")
+        if not isinstance(passages, list):
+            raise ApiError(f"The server at {self._parts.netloc} gave no passages: is it Footnote's?", 502)
+        return passages
 
     def events(self, path: str, body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the server-sent events of an answer; an event "error" raises ApiError."""

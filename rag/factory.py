@@ -24,6 +24,7 @@ from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
+from rag.models.local.hub_files import Hub
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel, LLMSettings
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
@@ -124,6 +125,18 @@ def make_means(settings: Settings, owner: str) -> ConnectorContext:
         credentials=Credentials.of_this_machine("" if alone else owner),
         folder_roots=(settings.allowed_folders or None) if alone else settings.allowed_folders,
         max_bytes=most,
+    )
+
+
+MAX_MODEL_BYTES = 8_000_000_000
+MODEL_SECONDS = 12 * 3600.0  # of a download, which goes on at the next attempt where it was left
+
+
+def make_hub(settings: Settings) -> Hub:
+    """Return the hub of local models, reached as sources are: no private address that is not allowed."""
+    return Hub(
+        settings.model_hub,
+        Fetcher(private=settings.private_hosts, longest=MODEL_SECONDS, max_bytes=MAX_MODEL_BYTES),
     )
 
 

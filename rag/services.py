@@ -17,7 +17,7 @@ from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
 from rag.evaluation import lab
-from rag.factory import make_embedder, make_library, make_llm, make_store
+from rag.factory import make_embedder, make_hub, make_library, make_llm, make_store
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.page_images import PageImages
@@ -80,7 +80,9 @@ class Services:
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.page_images = PageImages()
-        self.installs = Installs(self.jobs, settings.model_cache, self._use_own)
+        self.installs = Installs(
+            self.jobs, settings.model_cache, self._use_own, lambda: make_hub(self.settings)
+        )
         self.local_token = new_token()
         """Token of this computer's own commands; see `announce`."""
         self._announced: LocalServer | None = None
@@ -236,7 +238,7 @@ class Services:
             self._held = None
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
-        if self.settings.raptor != before.raptor:
+        if (self.settings.raptor, self.settings.connected) != (before.raptor, before.connected):
             for workspace in list(self._workspaces.values()):
                 workspace.ingest.follow_setting()
 

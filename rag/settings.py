@@ -159,6 +159,11 @@ class Settings(BaseSettings):
         default_factory=default_model_cache,
         description="Folder for downloaded models. All data directories of a user share it.",
     )
+    model_hub: str = Field(
+        "https://huggingface.co",
+        validation_alias=AliasChoices("FOOTNOTE_MODEL_HUB", "HF_ENDPOINT"),
+        description="Address of the hub that local language models are installed from, or of a mirror of it.",
+    )
     llm_base_url: str = Field(
         "https://api.openai.com/v1",
         validation_alias=AliasChoices("FOOTNOTE_LLM_BASE_URL", "OPENAI_BASE_URL"),
@@ -395,10 +400,12 @@ class Settings(BaseSettings):
         validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
-    raptor: Literal["off", "extractive", "model"] = Field(
-        "off",
-        description="Summary trees over documents. `model` has the language model write the summaries, "
-        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    raptor: Literal["auto", "off", "extractive", "model"] = Field(
+        "auto",
+        description="Summary trees over documents. `auto` builds extractive ones in the background where a "
+        "model is connected, the documents are more than a prompt has room for, and it takes minutes. "
+        "`model` has the language model write the summaries, and sends it all documents. See "
+        "[summary trees](../user/summary-trees.md).",
     )
     citation_judge: str = Field(
         "llm",

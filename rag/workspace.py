@@ -126,7 +126,7 @@ class Workspace:
         self.library = make_library(
             database, owner, current, opened=opened or SharedEmbedders(), quota=self.allowance
         )
-        self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
+        self.ingest = Ingest(self.library, jobs, trees=self.builds_trees)
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
         self.syncing = Syncing(
             database,
@@ -187,6 +187,13 @@ class Workspace:
             scope, retriever=made_with.retriever, model=made_with.model, read_all=made_with.read_all
         )
         return replace(made, made_with={**made.made_with, **made_with.notes})
+
+    def builds_trees(self) -> bool:
+        """Return True where summary trees are built in the background."""
+        settings, llm = self._current()
+        if settings.raptor != "auto":
+            return settings.raptor != "off"
+        return llm is not None and not llm.settings.brief and self.library.forest.worth_building()
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None

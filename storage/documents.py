@@ -96,6 +96,8 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
 # The owner and the replaced document are in expressions, which no index serves: else SQLite starts from all
 # the owner's chunks.
 _SEARCHED = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
+_PUT_TEXT = update(DocumentText).where(DocumentText.document_id == bindparam("id"))
+_PUT_TEXT = _PUT_TEXT.values(text=bindparam("put")).execution_options(synchronize_session=False)
 _BY_ID = Lookup(_CHUNKS.where(*_SEARCHED), Chunk.id)
 _NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
 
@@ -333,7 +335,10 @@ class Documents(OwnerStore):
                 session.execute(delete(table).where(table.document_id == row.id))
             if facts is not None:
                 session.add(DocumentFactsRow(document_id=row.id, facts=_fact_values(facts)))
-            session.add(DocumentText(document_id=row.id, text=text))
+            session.add(DocumentText(document_id=row.id, text=""))
+            session.flush()
+            for id_, put in ((row.id, text), ("", "")):  # the driver keeps the last values of a statement
+                session.execute(_PUT_TEXT, {"id": id_, "put": put})
             insert_rows(session, PageRow, [{"document_id": row.id, **asdict(page)} for page in pages])
             row.edition, row.note = edition(splitting), note
             for rows in _chunk_rows(row.id, row.edition, text, chunks):

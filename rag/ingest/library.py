@@ -196,10 +196,7 @@ class Library:
         self.documents.set_state(document_id, "reading")
         yield IngestProgress("reading", 0, 1)
         try:
-            parsed = yield from self.parse(record, cancelled)
-            with self._counting:
-                self._admit_passages(record, len(parsed.pieces))
-                parsed.save(self.documents, record.id)
+            yield from self._save_text(record, cancelled)
             if cancelled():
                 raise Cancelled(N_("Reading {name} was stopped.", name=record.name))
             yield from self._index_words(record)
@@ -208,6 +205,13 @@ class Library:
         except (RetrievalError, StorageError) as error:
             self._note(document_id, "reading", N_("{error} It is tried again later.", error=error))
             raise
+
+    def _save_text(self, record: DocumentRecord, cancelled: Cancel) -> Iterator[IngestProgress]:
+        """Parse a document and save its text and chunks; none of it is in memory afterwards."""
+        parsed = yield from self.parse(record, cancelled)
+        with self._counting:
+            self._admit_passages(record, len(parsed.pieces))
+            parsed.save(self.documents, record.id)
 
     def parse(
         self, record: DocumentRecord, cancelled: Cancel = never
@@ -460,15 +464,16 @@ class Library:
         return self.indexes.words.answering.rarity(token)
 
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
+        """Add the chunks to the word index; who stops at the last step finds the document searchable."""
         ids, done = self.documents.chunk_ids_of(record.id), 0
-        yield IngestProgress("words", 0, len(ids))
         try:
             for chunks in self.documents.chunk_batches(record.id):
+                yield IngestProgress("words", done, len(ids))
                 self.indexes.words.add(to_entry(chunk) for chunk in chunks)
                 done += len(chunks)
-                yield IngestProgress("words", done, len(ids))
             self.documents.set_state(record.id, "searchable_by_words")
             self._promote(record.id)
+            yield IngestProgress("words", done, len(ids))
         finally:
             self._forget_if_removed(record.id, ids)
 

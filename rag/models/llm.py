@@ -35,6 +35,8 @@ from rag.models.protocol import Chat, LLMSettings
 if TYPE_CHECKING:
     import openai
 
+    from rag.models.llm_stream import Throttle
+
 T = TypeVar("T")
 Body = dict[str, Any]
 
@@ -73,6 +75,7 @@ class LLM(AbstractContextManager["LLM"]):
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: openai.AsyncOpenAI | None = None
+        self._throttle: Throttle | None = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -170,13 +173,16 @@ class LLM(AbstractContextManager["LLM"]):
         self, client: "openai.AsyncOpenAI", request: Body, put: Callable[[str], None], *, throttled: bool
     ) -> None:
         """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
-        from rag.models.llm_stream import stream_text
+        from rag.models.llm_stream import Throttle, stream_text
 
         spoken, idle = 0, self.settings.idle_timeout
+        if self._throttle is None:
+            self._throttle = Throttle()
+        throttle = self._throttle if throttled else None
 
         async def once(request: Body) -> None:
             nonlocal spoken
-            text = stream_text(client, request, idle_timeout=idle, throttled=throttled)
+            text = stream_text(client, request, idle_timeout=idle, throttle=throttle)
             async with contextlib.aclosing(text) as pieces:
                 async for piece in pieces:
                     put(piece[: ANSWER_CHARS - spoken])

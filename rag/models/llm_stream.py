@@ -6,7 +6,8 @@ Imports the SDK, which takes a second: import this module at the first request, 
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import httpx2
@@ -17,10 +18,39 @@ from rag.i18n import N_
 from rag.text.normalize import clean
 
 PAUSE = 0.1  # seconds: the page draws an answer no more often
+READS = 400  # a second, of all answers together: each wakes four threads up
 MAX_BYTES = 64_000_000  # of one answer
 MAX_PLAIN = 4_000_000  # bytes kept of an answer without events, which may be one JSON completion
 _DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
 _LINE = 40  # bytes kept of an unfinished line: longer than a match of `_DONE`
+
+
+class Throttle:
+    """Pause of the answers that are read at once: the more there are, the longer each waits.
+
+    Of one event loop, in whose thread answers `begin` and `end`.
+    """
+
+    def __init__(self) -> None:
+        self._answers = 0
+
+    @property
+    def seconds(self) -> float:
+        """The pause of each answer."""
+        return max(PAUSE, self._answers / READS)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count an answer."""
+        self._answers += 1
+        try:
+            yield
+        finally:
+            self._answers -= 1
+
+    async def pause(self) -> None:
+        """Wait for more of an answer to come."""
+        await asyncio.sleep(self.seconds)
 
 
 class ThrottledStream(httpx2.AsyncByteStream):
@@ -30,7 +60,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
     the server sent `data: [DONE]`; `plain` is what came before `keep_plain` was set to false.
     """
 
-    def __init__(self, body: AsyncIterable[bytes], pause: Callable[[], Any] = lambda: asyncio.sleep(PAUSE)):
+    def __init__(self, body: AsyncIterable[bytes], pause: Callable[[], Awaitable[None]]):
         self.throttled = self.done = False
         self.keep_plain, self.plain = True, bytearray()
         self._body, self._chunks = body, aiter(body)
@@ -78,11 +108,15 @@ class ThrottledStream(httpx2.AsyncByteStream):
 
 
 async def stream_text(
-    client: openai.AsyncOpenAI, request: dict[str, Any], *, idle_timeout: float, throttled: bool
+    client: openai.AsyncOpenAI,
+    request: dict[str, Any],
+    *,
+    idle_timeout: float,
+    throttle: Throttle | None,
 ) -> AsyncGenerator[str, None]:
     """Yield the text of one answer, even where the server sends it as one JSON completion.
 
-    Each chunk may take `idle_timeout` seconds; with `throttled` the rest after the first words is read a few
+    Each chunk may take `idle_timeout` seconds; with a `throttle` the rest after the first words is read a few
     times a second. Raises the SDK's errors and LLMError.
     """
     async with asyncio.timeout(idle_timeout):
@@ -94,21 +128,24 @@ async def stream_text(
             stream=True,
             stream_cls=openai.AsyncStream[object],
         )
+    shared = throttle or Throttle()
     async with chunks:
-        body = chunks.response.stream = ThrottledStream(chunks.response.stream)  # type: ignore[arg-type]
+        body = ThrottledStream(chunks.response.stream, shared.pause)  # type: ignore[arg-type]
+        chunks.response.stream = body
         finished = spoke = False
-        while True:
-            async with asyncio.timeout(idle_timeout):
-                chunk = await _next_chunk(chunks)
-            if chunk is None:
-                break
-            body.keep_plain = False
-            text, ended = _text_of(chunk)
-            finished = finished or ended
-            if text:
-                spoke = True
-                yield text
-                body.throttled = throttled
+        with shared.answering():
+            while True:
+                async with asyncio.timeout(idle_timeout):
+                    chunk = await _next_chunk(chunks)
+                if chunk is None:
+                    break
+                body.keep_plain = False
+                text, ended = _text_of(chunk)
+                finished = finished or ended
+                if text:
+                    spoke = True
+                    yield text
+                    body.throttled = throttle is not None
     if body.keep_plain and not body.done:
         text = _completion_text(bytes(body.plain))
         spoke = finished = bool(text)

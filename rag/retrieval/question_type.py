@@ -92,6 +92,11 @@ _SUBJECT_WORDS = 4
 _NEUTRAL = frozenset(tokens("total overall our net company whole fiscal year quarter ended period", "en"))
 
 
+def has_amount(text: str) -> bool:
+    """Return True for a text with an amount: a figure with a currency, a scale or a per cent sign."""
+    return _AMOUNT.search(text) is not None
+
+
 def defined_thing(question: str) -> str:
     """Return the thing that a question asks to define; empty for another question.
 
@@ -150,7 +155,7 @@ class QuestionType:
             "place": float("place" in self._asked and named > 0),
             "reason": float("reason" in self._asked and bool(_REASON.search(sentence))),
             "definition": float(self._defines is not None and bool(self._defines.match(sentence))),
-            "amount": float(is_figure and fresh and bool(_AMOUNT.search(sentence))),
+            "amount": float(is_figure and fresh and has_amount(sentence)),
             "subject": self._subject_share(sentence) if is_figure else 0.0,
         }
 

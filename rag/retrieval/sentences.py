@@ -7,7 +7,7 @@ passages found by words and meaning together.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, inf, log
@@ -16,6 +16,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
+from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import QuestionType, without_periods
 from rag.retrieval.table_rows import score_rows
 from rag.text.language import language
@@ -172,9 +173,10 @@ def extract(
         return []
     if scorer.no_shared_words and embedder is not None:
         units = units[:COMPARED]
-        scores = _similarities(question, units, embedder)
+        raw = _similarities(question, units, embedder)
     else:
-        scores = [scorer.score(at, passages) for at in range(len(units))]
+        raw = [scorer.score(at, passages) for at in range(len(units))]
+    scores = _demote_repeated(units, raw, said)
     return [
         Pick(
             best.number,
@@ -183,7 +185,9 @@ def extract(
             best.start,
             best.end,
         )
-        for best, first, last, score in _best(units, passages, _demote_repeated(units, scores, said))
+        for best, first, last, score in _with_amounts(
+            _best(units, passages, scores), units, scores, named_amounts(question, passages)
+        )
     ]
 
 
@@ -235,9 +239,28 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         yield _Sentence(number, start, end, text, words, above, header, above_rows)
 
 
+_Chosen = tuple[_Sentence, _Sentence, _Sentence, float]
+"""Sentence of an answer, the first and the last of those around it, and its score."""
+
+
+def _with_amounts(
+    best: Iterable[_Chosen],
+    units: Sequence[_Sentence],
+    scores: Sequence[float],
+    named: Iterable[tuple[int, int]],
+) -> list[_Chosen]:
+    """Return the best sentences, with the amounts that a question names after the first one."""
+    chosen = list(best)
+    places = {(unit.number, unit.start): at for at, unit in enumerate(units)}
+    taken = {place for _, *ends, _ in chosen for place in ((one.number, one.start) for one in ends)}
+    added = [places[place] for place in named if place in places and place not in taken]
+    fresh = [(units[at], units[at], units[at], scores[at]) for at in added if scores[at] > -inf]
+    return [*chosen[:1], *fresh, *chosen[1:]][:MOST]
+
+
 def _best(
     units: Sequence[_Sentence], passages: Sequence[Passage], scores: Sequence[float]
-) -> Iterator[tuple[_Sentence, _Sentence, _Sentence, float]]:
+) -> Iterator[_Chosen]:
     """Yield the best sentences as (sentence, first, last, score), each with a neighbour near it.
 
     One that stands in the document, or the passage, of earlier ones is taken later.

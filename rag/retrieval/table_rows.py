@@ -11,21 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-from langchain_core.documents import Document
-
 from rag.passage import Passage
 from rag.text.tables import TableBlock, TableRow, read_tables, rows
 from rag.text.tokenize import tokens
 
-DEPTH = 40
-"""Passages whose rows are compared with a question."""
-PROMOTED = 3
-"""Passages that are taken for their rows at most."""
-LEAST = 0.4
-"""Least score of such a row."""
 PART = 0.9
 """Factor of a row under a section that is not asked for: the figure of one region, not of all."""
-_TOTAL = frozenset(tokens("total overall consolidated", "en")) | frozenset(tokens("합계 총계 전체 合計 総計"))
+TOTAL = frozenset(tokens("total overall consolidated", "en")) | frozenset(tokens("합계 총계 전체 合計 総計"))
 """Words of a label that need not be asked for."""
 _ABOVE = 400  # characters above a table that may name it
 _DIGIT = re.compile(r"\d")
@@ -110,7 +102,7 @@ class _Scorer:
         above = (row.above & self._asked) - row.label - row.section
         covered = (asked + self._sum(under) + self._sum(above) / 2) / self._total
         part = PART if row.section and not row.section & self._asked else 1.0
-        named = self._sum(row.label - (_TOTAL - self._asked))
+        named = self._sum(row.label - (TOTAL - self._asked))
         return part * sqrt(asked / named * min(covered, 1.0))
 
     def _sum(self, words: frozenset[str]) -> float:
@@ -122,18 +114,3 @@ def score_rows(question: str, passages: Sequence[Passage]) -> dict[tuple[int, in
     found = [(number, row) for number, one in enumerate(passages, 1) for row in labelled_rows(one)]
     scored = scores(question, [row for _, row in found])
     return {(number, row.start): score for (number, row), score in zip(found, scored, strict=True)}
-
-
-def promote_rows(question: str, documents: Sequence[Document], k: int) -> list[Document]:
-    """Return the best `k` documents, with those that hold the rows asked for among them.
-
-    They take the last places, and stand in the order in which they were found.
-    """
-    best = [0.0] * len(documents)
-    passages = [Passage.from_document(document) for document in documents]
-    for (number, _), score in score_rows(question, passages).items():
-        best[number - 1] = max(best[number - 1], score)
-    ranked = sorted(range(len(documents)), key=lambda place: -best[place])
-    chosen = {place for place in ranked[:PROMOTED] if best[place] >= LEAST}
-    kept = [place for place in range(len(documents)) if place not in chosen][: k - len(chosen)]
-    return [documents[place] for place in sorted([*kept, *chosen])]

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -36,7 +36,7 @@ class LoadedDocument:
     note: str = ""
     author: str = ""
     written: str = ""
-    attached: tuple[tuple[str, bytes], ...] = ()
+    attached: Iterable[tuple[str, bytes]] = ()
     convertible: str = ""
 
     @property

@@ -219,45 +219,6 @@ def clauses(text: str) -> list[str]:
     return [part for part in _CLAUSE.split(text) if part.strip()]
 
 
-_OPPOSITE_PAIRS = r"""
-\b(?:activat|induc|promot|enhanc|stimulat|encourag) | \b(?:inhibit|suppress|block|attenuat|impair|prevent)
-\b(?:increas|rise|risen|rose|grew|grow|gain) | \b(?:decreas|declin|fall|fell|drop|shr[au]nk)
-\b(?:more|higher|greater|larger|above|most|highest)\b | \b(?:less|fewer|lower|smaller|below|least|lowest)\b
-\b(?:before|earlier|prior)\b                          | \b(?:after|later|following)\b
-\b(?:first|earliest|oldest)\b                         | \b(?:last|latest|final|newest|youngest)\b
-\b(?:allow|permit|accept|approv|legal)                | \b(?:forbid|forbad|prohibit|reject|refus|ban|illegal)
-\b(?:win|won|wins|success|succeed)                    | \b(?:lose|lost|loses|failure|fail)
-\b(?:all|always|every)\b                              | \b(?:some|sometimes|few|rarely|partly)\b
-\bnorth | \bsouth
-\beast  | \bwest
-증가|늘|상승|높       | 감소|줄|하락|낮
-이상|초과|최대|가장 큰 | 이하|미만|최소|가장 작은
-이전|먼저             | 이후|나중
-허용|승인|합법         | 금지|거부|불법
-増|上昇|高            | 減|下落|低
-以上|最大|超          | 以下|未満|最小
-以前|より前           | 以後|以降|より後
-許可|承認|合法        | 禁止|拒否|違法
-"""
-_OPPOSITES = [
-    tuple(re.compile(side.strip(), re.IGNORECASE) for side in line.split(" | "))
-    for line in _OPPOSITE_PAIRS.strip().splitlines()
-]
-
-
-def opposed(claim: str, evidence: str) -> bool:
-    """Return True where two texts say opposites, such as rise and fall.
-
-    >>> opposed("Sales rose.", "Sales fell by 3 %."), opposed("매출이 늘었다.", "매출이 줄었다.")
-    (True, True)
-    """
-    for one, other in _OPPOSITES:
-        for here, there in ((one, other), (other, one)):
-            if here.search(claim) and there.search(evidence) and not here.search(evidence):
-                return True
-    return False
-
-
 WORD = re.compile(r"[\w’'-]*\w")
 _KOREAN_WORD = re.compile(r"[가-힣]+\Z")
 _KOREAN_PREDICATE_ENDING = re.compile(

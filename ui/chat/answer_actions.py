@@ -64,7 +64,7 @@ def _choose_search(message: Message, workspace: Workspace, again: Again) -> None
     trace = workspace.traces.get(message.id)
     used = None if trace is None else trace.settings.get("retriever")
     before, mode = AnswerWith.of(trace), f"other-mode-{message.id}"
-    trees = services().settings.raptor != "off"
+    trees = services().settings.raptor not in ("auto", "off")
     modes = [
         name for name in get_args(RetrieverName) if name != used and (trees or name not in TREE_RETRIEVERS)
     ]

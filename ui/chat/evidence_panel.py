@@ -27,7 +27,7 @@ from ui import pages
 from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
 from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
 from ui.components.copy_buttons import copy_buttons
-from ui.components.markdown import escape_text, highlight, label, unwrap
+from ui.components.markdown import escape_text, highlight, label, safe_answer, unwrap
 from ui.components.messages import action
 from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
@@ -87,6 +87,7 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 
 CONTEXT = 600  # characters of the document shown on either side of the cited words
 LONGEST_TABLE = 6000  # characters above the context that are shown with it where a table begins there
+MAX_STATEMENT = 400  # characters
 MAX_FIGURES = 3  # of an Office file that are shown for one quote
 PARAMETER = "cite"
 _BADGES = {
@@ -207,11 +208,12 @@ def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
 
 
 def _show_statement(evidence: CitedPassage) -> None:
-    """Show what the answer says here, and what differs or was calculated."""
-    if evidence.citation is None:
+    """Show what the answer says here, and what differs or was calculated; a quote says only the quote."""
+    quoted = bool(evidence.message.id) and evidence.message.model is None
+    if evidence.citation is None or quoted:
         return
-    statement = statement_text(evidence.message, evidence.citation)
-    st.caption(_("Statement: {statement}", statement=label(inert(statement), 400)))
+    statement = " ".join(inert(statement_text(evidence.message, evidence.citation)).split())
+    st.caption(_("Statement: {statement}", statement=safe_answer(statement[:MAX_STATEMENT])))
     if evidence.citation.note:
         said = DIFFERS if evidence.citation.status == "differs" else CALCULATED
         st.markdown(f"**{translated(said)}:** {label(translated(evidence.citation.note), 400)}")

@@ -14,6 +14,7 @@ from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.i18n import _, ngettext, translated
@@ -230,16 +231,22 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn() | NarrowedTo() | Coverage():
                 self.query.caption(scope.told(event))
-            case Reworked() | Reranking():
+            case Reworked() | Reranking() | ReadingPlan(begun=True):
                 self.status.caption(_doing(event))
-            case Degraded():
-                with self.failures:
-                    message.show_degraded((event,))
+            case BatchRead():
+                self.status.progress(event.done / event.total, text=_doing(event))
             case Sources(passages):
                 self.found = True
                 self.status.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
+            case _:
+                self._take_failure(event)
+
+    def _take_failure(self, event: object) -> None:
+        if isinstance(event, Degraded):
+            with self.failures:
+                message.show_degraded((event,))
 
     def draw(self) -> None:
         """Show the text so far."""
@@ -255,10 +262,21 @@ class _PartialAnswer:
             self.status.caption(_("Writing…"))
 
 
-def _doing(event: Reworked | Reranking) -> str:
-    if isinstance(event, Reworked):
-        return _("Working on the last answer…")
-    return ngettext("Reranking {count} passage…", "Reranking {count} passages…", event.passages)
+def _doing(event: Reworked | Reranking | ReadingPlan | BatchRead) -> str:
+    match event:
+        case Reworked():
+            return _("Working on the last answer…")
+        case BatchRead(done, total):
+            return _("Reading whole documents: {done} of {total} requests", done=done, total=total)
+        case Reranking(passages):
+            return ngettext("Reranking {count} passage…", "Reranking {count} passages…", passages)
+        case ReadingPlan(passages, requests, tokens):
+            return _(
+                "Reading {passages} passages: {requests} requests, about {tokens} tokens",
+                passages=f"{passages:,}",
+                requests=f"{requests:,}",
+                tokens=f"{tokens:,}",
+            )
 
 
 def _reading(passages: int, *, starting: bool) -> str:

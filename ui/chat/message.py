@@ -1,6 +1,7 @@
 """Messages of a conversation: questions and answers with sources, versions and actions; paging."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -22,6 +23,7 @@ from ui.chat.quotes import QuotePart, in_bold, quote_parts
 from ui.components.copy_buttons import copy_buttons
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action, dialog, flash_errors
+from ui.server.services import services
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
@@ -286,7 +288,30 @@ def _show_search(
         st.caption(searched)
     _show_narrowing(answer, question, workspace)
     if answer.coverage:
-        st.caption(f":material/menu_book: {label(translated(answer.coverage))}")
+        with st.container(
+            key=f"coverage-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
+        ):
+            st.caption(f":material/menu_book: {label(translated(answer.coverage))}", width="content")
+            if workspace is not None and answer.reading_offer and services().llm is not None:
+                read = partial(_read_all, answer.id, workspace)
+                _button(read_all_label(answer.reading_offer), f"read-all-{answer.id}", "auto_stories", read)
+
+
+def _read_all(answer_id: str, workspace: Workspace) -> None:
+    before = AnswerWith.of(workspace.traces.get(answer_id))
+    workspace.answer_again(answer_id, replace(before, read_all=True))
+
+
+def read_all_label(offer: Mapping[str, int]) -> str:
+    """Return the label of the button that reads all of a scope, with its cost.
+
+    >>> read_all_label({"passages": 214, "requests": 12, "tokens": 48_310})
+    'Read all 214 passages (12 requests, about 48,310 tokens)'
+    """
+    return _(
+        "Read all {passages} passages ({requests} requests, about {tokens} tokens)",
+        **{name: f"{number:,}" for name, number in offer.items()},
+    )
 
 
 def is_search_result(message: Message) -> bool:
@@ -376,7 +401,7 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
         for one in trace.unsearched
     ]
     rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
-    st.caption("\n".join([_("Skipped files:"), "", *lines, *rest]))
+    st.caption("\n".join([_("Not searched, or only by words:"), "", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:
@@ -426,7 +451,7 @@ def _show_others(
 
 def _show_copy(message: Message) -> None:
     """Show buttons that copy an answer with its sources or without, and its tables."""
-    if not message.content or not message.passages:
+    if not message.content or not message.passages or (message.model is None and found_nothing(message)):
         return
     tables = tables_as_csv(message)
     named = {

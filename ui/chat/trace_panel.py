@@ -31,6 +31,7 @@ _STEPS = {
 _PURPOSES = {
     "answer": N_("Request for the answer"),
     "rephrase": N_("Request to rephrase the follow-up"),
+    "read": N_("Request to read passages"),
     "check": N_("Request to check statements, and the reply"),
     "rerank": N_("Request to rerank passages"),
 }

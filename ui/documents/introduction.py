@@ -61,8 +61,13 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
     else:
         job = here.introduction(record.id)
         _show_made(record, job.latest or Introduction(), here, making=not job.done)
-        if open_document is not None:
-            action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
+        with st.container(horizontal=True, gap="small"):
+            if st.button(
+                _("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"
+            ):
+                ask_about(record, translated(SUMMARISE), here)
+            if open_document is not None:
+                action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
 
 
 def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, making: bool) -> None:
@@ -70,14 +75,16 @@ def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, m
         st.markdown(escape_text(made.summary))
     if made.questions:
         st.caption(_("Ask"))
-    with st.container(gap="xsmall", key="introduction-questions"):
-        for number, question in enumerate(made.questions):
-            if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
-                ask_about(record, question, here)
+        _show_questions(record, made.questions, here)
     if making:
         st.caption(_("Looking for questions that this document answers…"))
-    if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
-        ask_about(record, translated(SUMMARISE), here)
+
+
+def _show_questions(record: DocumentRecord, questions: Sequence[str], here: Workspace) -> None:
+    with st.container(gap="xsmall", key="introduction-questions"):
+        for number, question in enumerate(questions):
+            if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
+                ask_about(record, question, here)
 
 
 def ask_about(record: DocumentRecord, question: str, here: Workspace) -> None:

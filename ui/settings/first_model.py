@@ -3,7 +3,7 @@
 import streamlit as st
 
 from rag.i18n import N_, _, translated
-from rag.models.local.catalog import MODEL_PACKAGES
+from rag.models.local.catalog import OFFERS
 from rag.settings import fixed_fields
 from ui import pages
 from ui.components.messages import action
@@ -25,7 +25,7 @@ def show_first_model(server: PageServices) -> None:
         show_search_only(server)
         return
     fixed = fixed_fields()
-    installing = any(server.installs.running(offer) for offer in MODEL_PACKAGES)
+    installing = any(server.installs.running(offer) for offer in OFFERS)
     with st.container(border=True, key="first-model"):
         st.markdown(translated(ABOUT))
         with st.container(horizontal=True, vertical_alignment="center"):

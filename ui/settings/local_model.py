@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from rag.i18n import _, translated
 from rag.models.local import catalog
-from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
+from rag.models.local.catalog import OFFERS, HubModel, ModelChoice, ModelOffer, find_package, size
 from rag.models.local.install import InstallProgress
 from rag.settings import Settings
 from ui.components.job_progress import follow_job
@@ -45,10 +46,44 @@ def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
-    """Show each model that can be installed, with its size, memory, progress and actions."""
-    for offer in MODEL_PACKAGES:
-        with st.container(border=True, key=f"own-{offer.name.replace('.', '-')}"):
-            _show_offer(server, offer, fixed)
+    """Show the models that can be installed in one field, and what can be done with the chosen one."""
+    ordered = sorted(OFFERS, key=lambda offer: -_nearness(server, offer))
+    offers = {offer.name: offer for offer in OFFERS}
+    with st.container(border=True, key="own-models"):
+        name = st.selectbox(
+            "Model on this computer",
+            list(offers),
+            index=OFFERS.index(ordered[0]),
+            format_func=lambda name: _option(offers[name], server.settings.model_cache),
+            key="own-model",
+        )
+        _show_offer(server, offers[name], fixed)
+
+
+def _nearness(server: PageServices, offer: ModelOffer) -> int:
+    """Return how near a model is to be used: the one in use first, then those begun and installed."""
+    cache, installs = server.settings.model_cache, server.installs
+    if _is_used(offer.name, server.settings):
+        return 4
+    if installs.running(offer) or installs.failure(offer):
+        return 3
+    return 2 if catalog.is_installed(offer, cache) else int(catalog.partial_bytes(offer, cache) > 0)
+
+
+def _option(offer: ModelOffer, cache: Path) -> str:
+    there = "installed" if catalog.is_installed(offer, cache) else offer.size
+    return f"{offer.title} ({there})"
+
+
+def origin(offer: ModelOffer, hub: str) -> str:
+    """Return where a model comes from, and its licence.
+
+    >>> origin(catalog.HUB_MODELS[0], "https://huggingface.co")
+    'From Qwen/Qwen2.5-1.5B-Instruct-GGUF on huggingface.co. Licence: Apache 2.0.'
+    """
+    if isinstance(offer, HubModel):
+        return f"From {offer.repository} on {urlsplit(hub).netloc}. Licence: {offer.licence}."
+    return "From the Python package index, where no hub can be reached. Licence: Apache 2.0."
 
 
 def model_in_use(settings: Settings) -> str:
@@ -64,13 +99,14 @@ def model_in_use(settings: Settings) -> str:
     )
 
 
-def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
-    st.markdown(_("**{title}**: {reason}.", title=label(offer.title), reason=translated(offer.good_for)))
+    said = translated(offer.good_for)
+    st.markdown(f"{said[0].upper()}{said[1:]}.")
     if job is not None:
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
-    st.caption(state(offer, server.settings))
+    st.caption(f"{state(offer, server.settings)} {origin(offer, server.settings.model_hub)}")
     if failure := server.installs.failure(offer):
         show_sentence(failure)
     with st.container(horizontal=True):
@@ -90,7 +126,7 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
             st.rerun()
 
 
-def state(offer: ModelPackage, settings: Settings) -> str:
+def state(offer: ModelOffer, settings: Settings) -> str:
     """Return in words if a model is installed, with its disk and memory use."""
     memory = _("about {size} of memory when running", size=size(offer.memory))
     if catalog.is_installed(offer, settings.model_cache):
@@ -110,7 +146,7 @@ def state(offer: ModelPackage, settings: Settings) -> str:
     )
 
 
-def _install_label(offer: ModelPackage, cache: Path) -> str:
+def _install_label(offer: ModelOffer, cache: Path) -> str:
     if begun := catalog.partial_bytes(offer, cache):
         return _(
             "Continue installing {name} ({size} to download)",
@@ -133,7 +169,7 @@ def _install_progress(step: InstallProgress | None) -> tuple[float, str]:
     )
 
 
-def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
+def _use_button(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     settings = server.settings
     bound = _is_fixed(settings, fixed)
     use, hint = partial(_use, server, _select_local(offer.name)), translated(FIXED) if bound else None
@@ -177,7 +213,7 @@ def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     flash(_("Saved."), ":material/check:")
 
 
-def _remove(server: PageServices, offer: ModelPackage) -> None:
+def _remove(server: PageServices, offer: ModelOffer) -> None:
     if server.settings.local_model == offer.name:
         server.change({"local_model": ""})
     catalog.remove(offer, server.settings.model_cache)

@@ -285,6 +285,7 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     connected = settings.connected or bool(settings.local_model)
     return [
+        _("Quoted from the documents, with a connected model, where that takes minutes."),
         _("Existing summaries are kept."),
         _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
         _(
@@ -336,8 +337,9 @@ def show() -> None:
             pages.LAB, label=_("Compare search modes on your own questions"), icon=":material/science:"
         )
         st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
-    show_keys(here)
-    show_webhooks(here)
+    with st.expander(_("Programs: keys and webhooks"), key="programs"):
+        show_keys(here)
+        show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
@@ -380,7 +382,7 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
 
 
 def _search(settings: Settings, fixed: frozenset[str]) -> str:
-    trees = settings.raptor != "off"  # those over trees are offered only if trees are built
+    trees = settings.raptor not in ("auto", "off")  # those over trees are offered only if trees are built
     offered: list[str] = [
         name
         for name in get_args(RetrieverName)

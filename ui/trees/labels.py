@@ -12,6 +12,7 @@ from storage.trees import NodeRecord
 from ui.components.markdown import label
 
 MODES: dict[str, str] = {
+    "auto": N_("Automatic"),
     "off": N_("Off"),
     "extractive": N_("Quoted from the documents"),
     "model": N_("Written by the language model"),

@@ -50,11 +50,12 @@ def _follow(here: Workspace) -> None:
 
 
 def _show_due(here: Workspace) -> None:
-    forest, on = here.library.forest, services().settings.raptor != "off"
+    forest, on = here.library.forest, here.builds_trees()
+    alone = services().settings.raptor == "auto"
     due, begun = forest.due(), bool(forest.trees.list())
     if not on:
-        _show_off(begun=begun)
-    if due and (on or begun):
+        _show_off(begun=begun, alone=alone)
+    if due and (on or begun or alone):
         st.markdown(
             ngettext(
                 "{count} document has no tree yet or an unfinished one. Cost: {cost}.",
@@ -71,13 +72,14 @@ def _show_due(here: Workspace) -> None:
         _show_outdated(here)
 
 
-def _show_off(*, begun: bool) -> None:
+def _show_off(*, begun: bool, alone: bool) -> None:
     said = (
         _("Summaries are off. Existing summaries are kept; new documents get none.")
         if begun
         else _("Summaries are off.")
     )
-    st.info(said, icon=":material/info:")
+    more = _("They are built with a connected model, where that takes minutes.") if alone else ""
+    st.info(" ".join(filter(None, (said, more))), icon=":material/info:")
     if services().administers():
         st.page_link(pages.SETTINGS, label=_("Turn on"), icon=":material/tune:")
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import archive, old_office, sandbox
-from rag.ingest.parsers.attached import with_attached, within_limits
+from rag.ingest.parsers.attached import FilesInside, with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
 from rag.text.document import LoadedDocument, shown
 
@@ -101,20 +101,29 @@ def unpack(
         path = Path(folder) / "file"
         with path.open("wb") as file:
             file.writelines(content)
-        document = _read(path, name, timeout, memory)
-    if document.media_type != archive.MEDIA_TYPE:
-        return None
-    files = ((archive.file_name(name, inside), content) for inside, content in document.attached)
-    return replace(document, attached=tuple(files))
+        document = _read(path, name, timeout, memory, called=lambda inside: archive.file_name(name, inside))
+    return document if document.media_type == archive.MEDIA_TYPE else None
 
 
-def _read(path: Path, name: str, timeout: float, memory: int, scratch: Path | None = None) -> LoadedDocument:
-    with TemporaryFile(dir=scratch) as output:
+def _read(
+    path: Path,
+    name: str,
+    timeout: float,
+    memory: int,
+    scratch: Path | None = None,
+    called: Callable[[str], str] = str,
+) -> LoadedDocument:
+    """Read a file in a child; its files inside are left in a temporary file, each `called` by its name."""
+    output = TemporaryFile(dir=scratch)  # noqa: SIM115 - the files inside are read from it, and close it
+    try:
         facts = sandbox.run_into(output, "load", path, name, timeout=timeout, memory=memory)
         for field in ("pages", "headings", "doubtful"):
             facts[field] = tuple(map(tuple, facts[field]))
         facts["pictured"] = tuple(facts["pictured"])
-        inside = facts.pop("attached")
+        sizes = [(called(inside), size) for inside, size in facts.pop("attached")]
         text = output.read(facts.pop("text")).decode("utf-8")
-        attached = tuple((called, output.read(size)) for called, size in inside)
-    return LoadedDocument(text, attached=attached, **facts)
+    except BaseException:
+        output.close()
+        raise
+    files = FilesInside(output, sizes)
+    return LoadedDocument(text, attached=files if sizes else (), **facts)

@@ -1,21 +1,44 @@
 """Files inside of a file: what is attached to a mail, the members of an archive."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
+from weakref import finalize
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.archive import MEDIA_TYPE
-from rag.ingest.parsers.detect import MAX_CHARACTERS
+from rag.ingest.parsers.detect import MAX_TEXT
 from rag.ingest.parsers.ocr import LoadSteps
 from rag.text.document import LoadedDocument, shown
 
 MAX_DEPTH = 2  # files in files
 _MAX_REASONS = 5
 _BETWEEN = "\n\n"
+
+
+class FilesInside(Iterable[tuple[str, bytes]]):
+    """Names and contents of the files inside of a file, one in memory at a time.
+
+    They stand one after another in a temporary file, from where it is now; it is closed with the last use.
+    """
+
+    def __init__(self, output: IO[bytes], sizes: Sequence[tuple[str, int]]) -> None:
+        self._output, self._sizes, self._start = output, sizes, output.tell()
+        finalize(self, output.close)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        at = self._start
+        for name, size in self._sizes:
+            self._output.seek(at)
+            yield name, self._output.read(size)
+            at += size
 
 
 def within_limits(document: LoadedDocument, name: str, around: Sequence[str]) -> LoadedDocument:
@@ -44,11 +67,12 @@ def with_attached(
     sections, reasons = _Sections(document), list[str]()
     with TemporaryDirectory(prefix="footnote-") as folder:
         for inside, content in document.attached:
-            if time.monotonic() >= deadline or sections.length > MAX_CHARACTERS:
+            if time.monotonic() >= deadline or sections.full:
                 reasons.append(N_("{shown} was not reached.", shown=shown(inside)))
                 continue
             path = Path(folder) / "file"
             path.write_bytes(content)
+            del content
             try:
                 sections.add(inside, (yield from read(path, inside)))
             except DocumentRefused as error:
@@ -80,9 +104,18 @@ class _Sections:
         self._headings, self._notes = list(document.headings), [document.note] if document.note else []
         self._level = 2 if document.text else 1
         self.length = len(document.text)
+        self._size = len(document.text.encode("utf-8", "replace"))
+        self.full = False
 
     def add(self, name: str, inside: LoadedDocument) -> None:
-        """Add a file under its name; the levels of its headings go on from there."""
+        """Add a file under its name; the levels of its headings go on from there.
+
+        Raises DocumentRefused where the text would be too long with it.
+        """
+        self._size += len(inside.text.encode("utf-8", "replace"))
+        if self._size > MAX_TEXT:
+            self.full = True
+            raise DocumentRefused(f"{shown(name)} was not reached.")
         start = self.length + len(_BETWEEN) if self._texts else 0
         heading = f"{'#' * self._level} {shown(name)}"
         text = f"{heading}{_BETWEEN}{inside.text}"

@@ -13,7 +13,7 @@ from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
 from rag.text.document import LOCKED, LoadedDocument
 
-MAX_CHARACTERS = 50_000_000  # as many as the largest upload has bytes
+MAX_TEXT = 50_000_000  # bytes of UTF-8, as many as the largest upload has; three copies are in memory once
 
 # `module:function` of a path, imported when needed: a PDF starts no Office library.
 _PARSERS = {
@@ -125,11 +125,11 @@ def parse(path: Path, name: str) -> LoadedDocument:
     parser = getattr(importlib.import_module(module), function)
     document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
     document = with_properties(document, path, kind)
-    if len(document.text) > MAX_CHARACTERS:
+    if len(document.text.encode("utf-8", "replace")) > MAX_TEXT:
         raise DocumentRefused(
             N_(
-                "holds more than {max_characters} characters. Split it and add the parts.",
-                max_characters=f"{MAX_CHARACTERS:,}",
+                "holds more than {megabytes} MB of text. Split it and add the parts.",
+                megabytes=MAX_TEXT // 1_000_000,
             )
         )
     if document.is_whole and not any(character.isalnum() for character in document.text):

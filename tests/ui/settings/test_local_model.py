@@ -49,8 +49,15 @@ def press(at: AppTest, key: str) -> AppTest:
     return next(button for button in at.button if button.key == key).click().run()
 
 
+def offered(at: AppTest, name: str) -> AppTest:
+    return at.selectbox(key="own-model").set_value(name).run()
+
+
 def test_what_it_costs_is_said_before_it_is_installed(empty: Path, page: Page):
     at = page("settings")
+    assert "Install qwen2.5-1.5b (1.1 GB to download)" in [button.label for button in at.button]
+    assert "From Qwen/Qwen2.5-1.5B-Instruct-GGUF on huggingface.co. Licence: Apache 2.0." in words(at)
+    at = offered(at, QWEN_1_5B.name)
     assert "Not installed: 1.1 GB to download (" in words(at)
     assert "about 1.9 GB of memory" in words(at)
     assert f"Install {QWEN_1_5B.name} (1.1 GB to download)" in [button.label for button in at.button]
@@ -120,7 +127,7 @@ def test_an_installation_is_followed_and_can_be_stopped(empty: Path, page: Page)
     folder.mkdir(parents=True)
     with (folder / ".lock").open("w") as another:
         fcntl.flock(another, fcntl.LOCK_EX)
-        at = press(page("settings"), f"install-{QWEN_1_5B.name}")
+        at = press(offered(page("settings"), QWEN_1_5B.name), f"install-{QWEN_1_5B.name}")
         job = services.services().installs.running(QWEN_1_5B)
         assert job is not None and "Continues if you leave this page." in words(at)
         press(at, f"stop-{QWEN_1_5B.name}")

@@ -1,6 +1,7 @@
 """ZIP archives: each document under its name; bombs, nested archives and locked ones."""
 
 import struct
+import tracemalloc
 import zipfile
 from email.message import EmailMessage
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, DocumentRefused
-from rag.ingest.parsers import load, load_steps, run_to_end
+from rag.ingest.parsers import archive, attached, load, load_steps, run_to_end, unpack
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, zipped
 
@@ -74,6 +75,42 @@ def test_an_archive_of_nothing_readable_says_why(tmp_path: Path) -> None:
         load(zipped(tmp_path / "y", {}), "a.zip")
 
 
+def test_files_that_fill_what_an_archive_may_unpack_to_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MAX_UNPACKED", 1 << 20)
+    half = b"x" * (1 << 19)
+    path = zipped(tmp_path / "x", {"a.txt": half, "b.txt": half})
+    assert [len(content) for _, content in archive.read_zip(path).attached] == [1 << 19, 1 << 19]
+    with pytest.raises(DocumentRefused, match="unpacks to more than 1 MB"):
+        archive.read_zip(zipped(tmp_path / "y", {"a.txt": half, "b.txt": half + b"x"}))
+
+
+def test_files_inside_are_in_memory_one_at_a_time(tmp_path: Path) -> None:
+    members = {f"{letter}.txt": letter.encode() * (20 << 20) for letter in "abcd"}
+    unpacked = unpack("all.zip", [zipped(tmp_path / "x", members).read_bytes()])
+    assert unpacked is not None
+    del members
+    tracemalloc.start()
+    try:
+        found = [(name, content[:1], len(content)) for name, content in unpacked.attached]
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == [(f"all/{letter}.txt", letter.encode(), 20 << 20) for letter in "abcd"]
+    assert most < 45 << 20  # the next one is read before the last is let go
+
+
+def test_a_document_holds_no_more_text_than_the_largest_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attached, "MAX_TEXT", 100)
+    members = {"a.txt": b"a" * 60, "b.txt": "가".encode() * 20, "c.txt": b"c"}
+    document = load(zipped(tmp_path / "x", members), "all.zip")
+    assert document.text == f"# a.txt\n\n{'a' * 60}"
+    assert document.note == "b.txt was not reached. c.txt was not reached."
+
+
 def locked(path: Path) -> None:
     zipped(path, {"a.txt": b"Veldham"})
     content = bytearray(path.read_bytes())
@@ -118,5 +155,5 @@ def test_reading_an_archive_can_be_stopped(tmp_path: Path) -> None:
 
 def test_a_locked_flag_is_that_of_a_real_archive(tmp_path: Path) -> None:
     locked(tmp_path / "x")
-    with zipfile.ZipFile(tmp_path / "x") as archive, pytest.raises(RuntimeError, match="encrypted"):
-        archive.read("a.txt")
+    with zipfile.ZipFile(tmp_path / "x") as opened, pytest.raises(RuntimeError, match="encrypted"):
+        opened.read("a.txt")
