@@ -35,7 +35,7 @@ NESTED = frozenset({REASON, "kind"})
 AFTER_NAME = {N_("{name}: {reason}"): ": ", N_("{name} {reason}"): " "}
 """Messages with a name before another message, and what stands between them."""
 SENTENCE_END = re.compile(r"(?<=[.!?…”]) ")
-LEAST_FIXED = 3  # characters: a form with fewer fits any text
+LEAST_FIXED = 8  # characters: a form with fewer around a name fits any text
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -140,6 +140,11 @@ class Form:
         """Number of fixed characters: of two forms that fit, the one with more of them is meant."""
         return sum(map(len, self._literals))
 
+    @property
+    def names(self) -> set[str]:
+        """Names of the values that may be any text."""
+        return {name for _literal, name in self._parts if name} - {"count"}
+
     def values_in(self, text: str) -> dict[str, str] | None:
         """Return the values, as they are written, if the text has this form."""
         if not all(literal in text for literal in self._literals):
@@ -229,13 +234,14 @@ class Catalogue:
 
     @cached_property
     def forms(self) -> list[Form]:
-        """Return the English forms, the most exact first, without those that are nothing but values."""
+        """Return the English forms, the most exact first, without those that are little but values."""
         forms = [
             Form(template, plural, written)
             for template, plural in self._messages
             for written in filter(None, (template, plural))
         ]
-        return sorted((form for form in forms if form.rank >= LEAST_FIXED), key=lambda form: -form.rank)
+        exact = [form for form in forms if form.rank >= LEAST_FIXED or not form.names]
+        return sorted(exact, key=lambda form: -form.rank)
 
 
 @lru_cache

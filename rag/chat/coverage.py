@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.i18n import N_plural
 from rag.passage import Passage
 
 _SAID = {
-    "en": "Read {read:,} of {total:,} passages in {documents:,} document{s}",
     "ko": "문서 {documents:,}개의 구절 {total:,}개 중 {read:,}개를 읽었습니다",
     "ja": "文書{documents:,}件の{total:,}箇所のうち{read:,}箇所を読みました",
 }
@@ -26,9 +26,15 @@ class Coverage:
         >>> Coverage(214, 214, 12).said()
         'Read 214 of 214 passages in 12 documents'
         """
-        s = "" if self.documents == 1 else "s"
-        form = _SAID.get(code, _SAID["en"])
-        return form.format(read=self.read, total=self.total, documents=self.documents, s=s)
+        if code in _SAID:
+            return _SAID[code].format(read=self.read, total=self.total, documents=self.documents)
+        return N_plural(
+            "Read {read} of {total} passages in {count} document",
+            "Read {read} of {total} passages in {count} documents",
+            self.documents,
+            read=f"{self.read:,}",
+            total=f"{self.total:,}",
+        )
 
 
 def coverage_of(read: Sequence[Passage], scope: Sequence[Passage]) -> Coverage:

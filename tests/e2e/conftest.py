@@ -143,9 +143,13 @@ def browser() -> Iterator[Browser]:
 def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
     contexts = []
 
-    def open_page(url: str, *, width: int = 1440, height: int = 900, dark: bool = False) -> Visitor:
+    def open_page(
+        url: str, *, width: int = 1440, height: int = 900, dark: bool = False, locale: str = "en-US"
+    ) -> Visitor:
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            locale=locale,
         )
         context.set_default_timeout(PATIENCE)
         contexts.append(context)

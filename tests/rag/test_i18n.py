@@ -62,6 +62,15 @@ msgid "In {place}: {count} page"
 msgid_plural "In {place}: {count} pages"
 msgstr[0] "{place}: {count}쪽"
 
+msgid "{name} {reason}"
+msgstr "“{name}”: {reason}"
+
+msgid "is damaged."
+msgstr "손상되었습니다."
+
+msgid "{address} is {name}."
+msgstr "{address}: {name}"
+
 msgid "Not translated yet."
 msgstr ""
 """
@@ -108,6 +117,17 @@ def test_stored_english_text_is_recognised(korean: Catalogue):
     )
     assert translated("1,200 files") == "파일 1,200개"
     assert translated("A sentence of a document.") == "A sentence of a document."
+
+
+def test_what_a_stored_text_says_of_a_name_is_recognised(korean: Catalogue):
+    assert translated("my own file.pdf is damaged.") == "“my own file.pdf”: 손상되었습니다."
+    assert translated("a.pdf is empty. is damaged. And more.") == (
+        "“a.pdf” 파일이 비어 있습니다. 손상되었습니다. And more."
+    )
+
+
+def test_a_form_that_is_little_but_values_is_not_taken_for_any_text(korean: Catalogue):
+    assert translated("The mill is old.") == "The mill is old."
 
 
 def test_a_name_that_reads_like_a_message_is_not_translated(korean: Catalogue):

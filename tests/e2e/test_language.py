@@ -1,0 +1,32 @@
+"""The pages in the language of the browser."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from rag.i18n import _, in_language
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("locale", ["ko-KR", "ja-JP"])
+def test_a_browser_is_spoken_to_in_its_language(server: Server, visit: Visit, locale: str):
+    code = locale[:2]
+    with in_language(code):
+        start, settings, field = _("Ask your own documents"), _("Settings"), _("Language")
+        gone = _("Chat not found. It may have been deleted.")
+        ask = _("Ask your documents")
+    page = visit(server.url, locale=locale).page
+    expect(page.get_by_role("heading", name=start)).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", code)
+    expect(page.get_by_placeholder(ask)).to_be_visible()
+    page.goto(f"{server.url}/?chat=0")
+    expect(page.get_by_text(gone)).to_be_visible()
+    page.goto(f"{server.url}/settings")
+    expect(page.get_by_role("heading", name=settings, exact=True)).to_be_visible()
+    expect(page.get_by_label(field).first).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
