@@ -239,7 +239,7 @@ def in_words(chosen: Sequence[Chosen]) -> str:
     'HR (collection), a.pdf (deleted)'
     """
     ordered = sorted(chosen, key=lambda one: not one.there)
-    named = ", ".join(map(_name, ordered[:MAX_NAMED]))
+    named = ", ".join(map(choice_in_words, ordered[:MAX_NAMED]))
     more = len(ordered) - MAX_NAMED
     return f"{named} and {more:,} more" if more > 0 else named
 
@@ -269,7 +269,12 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
     return found
 
 
-def _name(one: Chosen) -> str:
+def choice_in_words(one: Chosen) -> str:
+    """Return a choice with its kind, unless it is a document, and whether it was deleted.
+
+    >>> choice_in_words(Chosen("tag", "1", "2023")), choice_in_words(Chosen("since", "2023-01-01", ""))
+    ('2023 (tag)', 'from 2023-01-01')
+    """
     if one.kind in FILTERS:
         return filter_in_words(one.kind, one.id)
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"

@@ -133,8 +133,7 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
             widened=True,
         )
         st.caption("Only documents of:", width="content")
-        name = f":material/filter_alt: {label(answer.narrowed_to, 300)}"
-        scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
+        scope.show_chip(label(answer.narrowed_to, 300), f"widen-{answer.id}", partial(_act, search))
 
 
 def searched_for(standalone: str | None, question: Message) -> str:

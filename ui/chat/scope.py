@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from rag.chat.coverage import Coverage
-from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type, filter_in_words
+from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, choice_in_words, counted, file_type
 from rag.workspace import Workspace
-from storage.choices import FILTERS, Chosen, Filter, Kind
+from storage.choices import Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
 from storage.tags import LONGEST_TAG
@@ -23,14 +23,6 @@ ALL = "All documents"
 OLDEST = date(1900, 1, 1)
 
 MAX_CHIPS = 8  # of a scope; more of it are only counted
-KIND_ICONS: Mapping[Kind, str] = {
-    "collection": "folder",
-    "document": "description",
-    "tag": "sell",
-    "type": "draft",
-    "since": "event",
-    "until": "event",
-}
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Filter, ...]]
 """Ids of collections, documents and tags, and filters."""
@@ -81,13 +73,8 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
         return
     with st.container(key="scope-chips", horizontal=True, gap="xsmall", vertical_alignment="center"):
         for one in chosen[:MAX_CHIPS]:
-            icon = KIND_ICONS[one.kind] if one.there else "warning"
-            name = filter_in_words(one.kind, one.id) if one.kind in FILTERS else one.name
-            show_chip(
-                f":material/{icon}: {label(name, 40)}{'' if one.there else ' (deleted)'}",
-                f"chip-{one.kind}-{one.id}",
-                partial(_drop, conversation, here, one),
-            )
+            name = label(choice_in_words(one), 60)
+            show_chip(name, f"chip-{one.kind}-{one.id}", partial(_drop, conversation, here, one))
         if len(chosen) > MAX_CHIPS:
             st.caption(f"and {len(chosen) - MAX_CHIPS:,} more", width="content")
 
