@@ -5,8 +5,10 @@ ARG PYTHON=docker.io/library/python:3.13-slim-bookworm
 FROM ${PYTHON} AS build
 WORKDIR /src
 COPY . .
+# Chroma names kubernetes for its cluster, which is not run here: 126 MB.
 RUN python3 -m venv /opt/footnote \
- && /opt/footnote/bin/pip install --no-cache-dir --constraint constraints.txt '.[gdrive,ja,ko,oidc,postgres]'
+ && /opt/footnote/bin/pip install --no-cache-dir --constraint constraints.txt '.[gdrive,ja,ko,oidc,postgres]' \
+ && /opt/footnote/bin/pip uninstall --yes kubernetes
 RUN FOOTNOTE_MODEL_CACHE=/opt/models /opt/footnote/bin/footnote model fetch
 
 FROM ${PYTHON}
@@ -15,6 +17,7 @@ RUN apt-get update \
       tesseract-ocr tesseract-ocr-osd tesseract-ocr-kor tesseract-ocr-jpn \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin footnote \
+ && install -d /etc/footnote \
  && install -d -o footnote -g footnote -m 0700 /data
 COPY --from=build /opt/footnote /opt/footnote
 COPY --from=build /opt/models /opt/models

@@ -108,6 +108,13 @@ def _allowing(scope: KeyScope) -> Callable[[Request], Access]:
     return allowed  # type: ignore[return-value]
 
 
+async def _local(request: Request) -> Access:
+    access: Access = request.state.access
+    access.caller.require_local()
+    return access
+
+
+Local = Annotated[Access, Depends(_local)]
 Reader = Annotated[Access, Depends(_allowing("read"))]
 Asker = Annotated[Access, Depends(_allowing("ask"))]
 Writer = Annotated[Access, Depends(_allowing("write"))]

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.access import Access, Reader, Writer
+from api.access import Local
 from api.problems import responses
 from rag.keys import PersonKeys
 from rag.settings import LOCAL_OWNER
@@ -57,30 +57,25 @@ class NewKey(BaseModel):
 
 
 @router.get("/api/keys", response_model=KeyList, responses=responses(404), summary="List keys")
-def keys(access: Reader, owner: Owner = LOCAL_OWNER) -> KeyList:
+def keys(access: Local, owner: Owner = LOCAL_OWNER) -> KeyList:
     """List a person's keys, for this computer's own commands alone."""
-    return KeyList(data=[_out(one) for one in _keys(access, owner).list()])
+    return KeyList(data=[_out(one) for one in PersonKeys(access.services.database, owner).list()])
 
 
 @router.post(
     "/api/keys", response_model=NewKeyOut, status_code=201, responses=responses(404), summary="Create a key"
 )
-def create_key(body: NewKey, access: Writer, owner: Owner = LOCAL_OWNER) -> NewKeyOut:
+def create_key(body: NewKey, access: Local, owner: Owner = LOCAL_OWNER) -> NewKeyOut:
     """Make a key for a person, for this computer's own commands alone."""
     given = body.name, body.scopes, body.collections, body.days
-    record, secret = _keys(access, owner).create(*given)
+    record, secret = PersonKeys(access.services.database, owner).create(*given)
     return NewKeyOut(**_out(record).model_dump(), secret=secret)
 
 
 @router.delete("/api/keys/{key_id}", status_code=204, responses=responses(404), summary="Revoke a key")
-def revoke_key(key_id: str, access: Writer, owner: Owner = LOCAL_OWNER) -> None:
+def revoke_key(key_id: str, access: Local, owner: Owner = LOCAL_OWNER) -> None:
     """Revoke a person's key, for this computer's own commands alone."""
-    _keys(access, owner).revoke(key_id)
-
-
-def _keys(access: Access, owner: str) -> PersonKeys:
-    access.caller.require_local()
-    return PersonKeys(access.services.database, owner)
+    PersonKeys(access.services.database, owner).revoke(key_id)
 
 
 def _out(record: KeyRecord) -> KeyOut:

@@ -2,12 +2,13 @@
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from rag.errors import ApiError
+from rag.i18n import N_
 from rag.settings import http_address
 
 PATIENCE = 60.0  # seconds without a byte; a stream has one every ten
@@ -35,6 +36,18 @@ class ApiClient:
         with self._sent(method, path, body, content, params) as response:
             text = self._read(response)
         return dict(self._parsed(text)) if text else {}
+
+    def search(
+        self, query: str, k: int, collections: Sequence[str] = (), retriever: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the passages for a query; raises ApiError."""
+        asked: dict[str, Any] = {"query": query, "k": k, "collections": list(collections)}
+        if retriever is not None:
+            asked["retriever"] = retriever
+        passages = self.call("POST", "/api/search", body=asked).get("passages")
+        if not isinstance(passages, list):
+            raise ApiError(f"The server at {self._parts.netloc} gave no passages: is it Footnote's?", 502)
+        return passages
 
     def events(self, path: str, body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the server-sent events of an answer; an event "error" raises ApiError."""
@@ -74,8 +87,11 @@ class ApiClient:
             yield response
         except (OSError, http.client.HTTPException) as error:
             raise ApiError(
-                f"The server at {self._parts.netloc} does not answer: {error or type(error).__name__}. "
-                "Check that it runs there.",
+                N_(
+                    "The server at {host} does not answer: {reason}. Check that it runs there.",
+                    host=self._parts.netloc,
+                    reason=error or type(error).__name__,
+                ),
                 503,
             ) from error
         finally:
@@ -90,7 +106,11 @@ class ApiClient:
         try:
             sentence = str(json.loads(self._read(response))["detail"])
         except (ValueError, TypeError, KeyError):
-            sentence = f"The server at {self._parts.netloc} answered with status {response.status}."
+            sentence = N_(
+                "The server at {host} answered with status {status}.",
+                host=self._parts.netloc,
+                status=response.status,
+            )
         return ApiError(sentence, response.status)
 
     def _read(self, response: http.client.HTTPResponse) -> str:
@@ -104,6 +124,6 @@ class ApiClient:
             fields = json.loads(text)
         except ValueError as error:
             raise ApiError(
-                f"The server at {self._parts.netloc} sent no JSON: is it Footnote's?", 502
+                N_("The server at {host} sent no JSON: is it Footnote's?", host=self._parts.netloc), 502
             ) from error
         return fields if isinstance(fields, dict) else {}

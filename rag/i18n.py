@@ -4,7 +4,8 @@ Pages, exports and the command line say `_("{name} was deleted.", name=name)`, w
 What is raised, stored or made by a background job says `N_(...)`, which is English text; whoever shows it
 calls `translated`. Stored English text is recognised by the templates of the catalogue.
 
-A placeholder named `reason` holds a message, which is translated as well. All others hold names and numbers.
+A placeholder named `reason` or `kind` holds a message, which is translated as well. All others hold names
+and numbers.
 """
 
 import gettext
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
 from string import Formatter
@@ -28,6 +30,12 @@ FOLDER = Path(__file__).with_name("locale")
 DOMAIN = "footnote"
 MAX_MATCHED = 4_000  # characters of a stored text that is looked up
 REASON = "reason"
+NESTED = frozenset({REASON, "kind"})
+"""Placeholders whose values are messages as well."""
+AFTER_NAME = {N_("{name}: {reason}"): ": ", N_("{name} {reason}"): " "}
+"""Messages with a name before another message, and what stands between them."""
+SENTENCE_END = re.compile(r"(?<=[.!?…”]) ")
+LEAST_FIXED = 3  # characters: a form with fewer fits any text
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -162,22 +170,51 @@ class Catalogue:
 
     def said(self, template: str, plural: str, values: Mapping[str, object]) -> str:
         """Return a message in this language, with messages among its values; in English if it is not here."""
-        return formatted(self._wording(template, plural, values.get("count")), values, self._value)
+        known = {
+            name: self.recognised(value) if name in NESTED and isinstance(value, str) else value
+            for name, value in values.items()
+        }
+        return formatted(self._wording(template, plural, values.get("count")), known, self._value)
 
     def recognised(self, text: str) -> str:
-        """Return a stored English text in this language, if it was made of a message; else the text."""
-        if len(text) > MAX_MATCHED:
+        """Return an English text in this language, if it was made of a message; else the text."""
+        if isinstance(text, Translatable):
+            return self.said(text.template, text.plural, text.values)
+        if not text or len(text) > MAX_MATCHED:
             return text
+        found = self._sentences(text) or self._sentences(text[0].upper() + text[1:]) or self._after_name(text)
+        return text if found is None else found
+
+    def _sentences(self, text: str) -> str | None:
+        """Return a message, or a message with more sentences after it; those that are known translated."""
+        whole = self._message(text)
+        if whole is not None:
+            return whole
+        for end in SENTENCE_END.finditer(text):
+            first = self._message(text[: end.start()])
+            if first is not None:
+                rest = text[end.end() :]
+                return f"{first} {self._sentences(rest) or rest}"
+        return None
+
+    def _after_name(self, text: str) -> str | None:
+        """Return a text that is a name, and what a message says of it: "a.pdf is damaged."."""
+        for template, between in AFTER_NAME.items():
+            for at in re.finditer(re.escape(between), text):
+                reason = self._sentences(text[at.end() :])
+                if reason is not None:
+                    return self.said(template, "", {"name": text[: at.start()], REASON: reason})
+        return None
+
+    def _message(self, text: str) -> str | None:
         for form in self.forms:
             found = form.values_in(text)
             if found is not None:
                 values: dict[str, object] = dict(found)
-                if REASON in found:
-                    values[REASON] = self.recognised(found[REASON])
                 if form.plural:
                     values["count"] = int(found.get("count", "1").replace(",", ""))
                 return self.said(form.template, form.plural, values)
-        return text
+        return None
 
     def _wording(self, template: str, plural: str, count: Any) -> str:
         translations = self._translations.get(template)
@@ -198,7 +235,7 @@ class Catalogue:
             for template, plural in self._messages
             for written in filter(None, (template, plural))
         ]
-        return sorted((form for form in forms if form.rank > 2), key=lambda form: -form.rank)
+        return sorted((form for form in forms if form.rank >= LEAST_FIXED), key=lambda form: -form.rank)
 
 
 @lru_cache
@@ -218,3 +255,25 @@ def catalogue(code: str) -> Catalogue:
 
 def _texts(text: object) -> tuple[str, ...]:
     return tuple(map(str, text)) if isinstance(text, tuple | list) else (str(text),)
+
+
+def written_day(day: date) -> str:
+    """Return a date in the present language: "24 Nov 2026"."""
+    from babel.dates import format_date
+
+    code = language()
+    return format_date(day, "d MMM y" if code == ENGLISH else "medium", locale=code)
+
+
+def written_month(day: date) -> str:
+    """Return the month of a date in the present language: "November 2026"."""
+    from babel.dates import format_skeleton
+
+    return format_skeleton("yMMMM", day, locale=language())
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a list in the present language: "a and b"."""
+    from babel.lists import format_list
+
+    return format_list(list(names), locale=language())

@@ -238,7 +238,7 @@ class Services:
             self._held = None
             for workspace in list(self._workspaces.values()):
                 workspace.embed_anew()
-        if self.settings.raptor != before.raptor:
+        if (self.settings.raptor, self.settings.connected) != (before.raptor, before.connected):
             for workspace in list(self._workspaces.values()):
                 workspace.ingest.follow_setting()
 

@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from rag.connectors.ssrf import parse_allowed
 from rag.errors import SettingsError
+from rag.i18n import N_
 
 PREFIX = "FOOTNOTE_"
 NEVER_SHOWN = frozenset({"vector_store_arguments"})  # a class may be given keys in any of them
@@ -399,10 +400,12 @@ class Settings(BaseSettings):
         validation_alias=_renamed("morphemes"),
         description="Morphological analysers for Korean and Japanese: `auto` uses those that are installed.",
     )
-    raptor: Literal["off", "extractive", "model"] = Field(
-        "off",
-        description="Summary trees over documents. `model` has the language model write the summaries, "
-        "and sends it all documents. See [summary trees](../user/summary-trees.md).",
+    raptor: Literal["auto", "off", "extractive", "model"] = Field(
+        "auto",
+        description="Summary trees over documents. `auto` builds extractive ones in the background where a "
+        "model is connected, the documents are more than a prompt has room for, and it takes minutes. "
+        "`model` has the language model write the summaries, and sends it all documents. See "
+        "[summary trees](../user/summary-trees.md).",
     )
     citation_judge: str = Field(
         "llm",
@@ -548,12 +551,22 @@ def _read_secrets(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     if not isinstance(table, dict):
-        raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
+        raise SettingsError(
+            N_("In {path} footnote is no table. Write its settings under [footnote].", path=path)
+        )
     unknown = table.keys() - Settings.model_fields.keys() - RENAMED.keys()
     if unknown:
-        raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
+        raise SettingsError(
+            N_(
+                "{path} has no setting called {unknown}. Correct or remove it.",
+                path=path,
+                unknown=repr(min(unknown)),
+            )
+        )
     return _by_present_name(table)
 
 
@@ -563,5 +576,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):  # whoever opens the directory says so
         return {}
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     return values if isinstance(values, dict) else {}

@@ -33,6 +33,7 @@ from rag.factory import (
     make_text_checker,
     reading_seconds,
 )
+from rag.i18n import N_
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
@@ -125,7 +126,7 @@ class Workspace:
         self.library = make_library(
             database, owner, current, opened=opened or SharedEmbedders(), quota=self.allowance
         )
-        self.ingest = Ingest(self.library, jobs, trees=lambda: current()[0].raptor != "off")
+        self.ingest = Ingest(self.library, jobs, trees=self.builds_trees)
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
         self.syncing = Syncing(
             database,
@@ -186,6 +187,13 @@ class Workspace:
             scope, retriever=made_with.retriever, model=made_with.model, read_all=made_with.read_all
         )
         return replace(made, made_with={**made.made_with, **made_with.notes})
+
+    def builds_trees(self) -> bool:
+        """Return True where summary trees are built in the background."""
+        settings, llm = self._current()
+        if settings.raptor != "auto":
+            return settings.raptor != "off"
+        return llm is not None and not llm.settings.brief and self.library.forest.worth_building()
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -474,7 +482,7 @@ class Workspace:
         Raises QuestionRefused while another text is checked.
         """
         if self._jobs.running(self.owner, CHECK):
-            raise QuestionRefused("Another text of yours is being checked. Wait for it, or stop it.")
+            raise QuestionRefused(N_("Another text of yours is being checked. Wait for it, or stop it."))
         chosen = self.choices.would_be(collections, documents)
         everything = not (collections or documents)
         scope = EVERYTHING if everything else scope_among(self.library.collections, chosen)
@@ -519,11 +527,16 @@ class Workspace:
         if any(record is not None and record.state != "refused" for record in records):
             return
         reasons = " ".join(
-            f"{one.name} was deleted." if record is None else record.reason or f"{one.name} cannot be read."
+            N_("{name} was deleted.", name=one.name)
+            if record is None
+            else record.reason or N_("{name} cannot be read.", name=one.name)
             for one, record in list(zip(attached, records, strict=True))[:MOST_NAMED]
         )
         raise QuestionRefused(
-            f"{reasons} Nothing was searched. Ask again without it, or attach another file."
+            N_(
+                "{reasons} Nothing was searched. Ask again without it, or attach another file.",
+                reasons=reasons,
+            )
         )
 
     def _attached(self, document_ids: Collection[str]) -> list[AttachedRecord]:

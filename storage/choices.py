@@ -85,7 +85,7 @@ class Choices(OwnerStore):
 
         Raises NotFound for a collection, a document or a tag that this owner does not have.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id))
             self._add(session, row, collections, documents, tags)
@@ -94,7 +94,7 @@ class Choices(OwnerStore):
 
     def drop(self, conversation_id: str, chosen: Chosen) -> None:
         """Take one choice, there or deleted, out of a conversation's scope; without any it is everything."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             one = ChoiceRow.kind == chosen.kind, ChoiceRow.chosen_id == chosen.id
             session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id, *one))
@@ -102,7 +102,7 @@ class Choices(OwnerStore):
 
     def add(self, conversation_id: str, documents: Iterable[str]) -> None:
         """Add documents to the scope of a conversation, unless it searches all documents or all that pass."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             if any(one.kind not in FILTERS for one in _rows(session, row.id)):
                 self._add(session, row, (), documents)

@@ -11,6 +11,7 @@ from storage import audit_log, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
+from storage.i18n import N_
 from storage.records import (
     AnswerState,
     AttachedRecord,
@@ -48,7 +49,7 @@ class Conversations(OwnerStore):
         """Create a conversation."""
         at = now()
         created = ConversationRecord(new_id(), storable(title), created=at, updated=at)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             session.add(ConversationRow(owner=self._owner, folded=fold(title), **asdict(created)))
         return created
@@ -60,12 +61,12 @@ class Conversations(OwnerStore):
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Rename a conversation."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             _name(self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str, *, begun: bool = True) -> None:
         """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._row(session, conversation_id))
             if begun:
                 audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
@@ -142,7 +143,7 @@ class Conversations(OwnerStore):
 
         Raises AnswerPending while an answer of the conversation is pending.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             question = messages.own_message(session, self._owner, question_id, "user")
             _refuse_pending(session, question.conversation_id)
             row = self._row(session, question.conversation_id)
@@ -171,7 +172,7 @@ class Conversations(OwnerStore):
         with self._open_account() as session:
             answer = self._answer(session, answer_id)
             if answer.state not in UNFINISHED or not answer.content:
-                raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
+                raise NotUnfinished(N_("That answer is not one that ended early. Ask it anew instead."))
             _reopen(session, self._row(session, answer.conversation_id), answer)
             return _turn_record(session, answer)
 
@@ -189,7 +190,7 @@ class Conversations(OwnerStore):
         reading_offer: Mapping[str, int] | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
@@ -225,7 +226,7 @@ class Conversations(OwnerStore):
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
@@ -252,7 +253,7 @@ class Conversations(OwnerStore):
         False where the answer is not complete, or no longer has the text ``before``. The reader's feedback on
         a citation that stays is kept.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "complete" or answer.content != before:
                 return False
@@ -267,7 +268,7 @@ class Conversations(OwnerStore):
 
         NotFound when this owner has no such answer.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, message_id)
             answer.rating, answer.rating_reason, answer.rating_note = rating, None, None
 
@@ -289,7 +290,7 @@ class Conversations(OwnerStore):
 
     @contextmanager
     def _open_account(self) -> Iterator[Session]:
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             require_open_account(session, self._owner)
             yield session
 
@@ -344,7 +345,7 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
-        raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
+        raise AnswerPending(N_("Still answering. Wait for the answer to end, or stop it first."))
 
 
 def interrupt_pending(database: Database) -> int:

@@ -15,6 +15,9 @@ class Translatable(str):
 
     def __new__(cls, template: str, plural: str, values: Mapping[str, object]) -> "Translatable":
         """Format the English text; the plural is chosen by the value `count`."""
+        values = {
+            name: str(value) if isinstance(value, Exception) else value for name, value in values.items()
+        }
         chosen = plural if plural and values["count"] != 1 else template
         message = super().__new__(cls, formatted(chosen, values, str))
         message.template, message.plural, message.values = template, plural, values

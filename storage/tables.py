@@ -33,6 +33,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from storage.errors import AccountClosed
+from storage.i18n import N_
 
 BATCH = 400  # ids in one statement, below the 999 parameters that every SQLite allows even where used twice
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -158,6 +159,7 @@ class UserRow(Base):
     not_before: Mapped[datetime | None]
     removing: Mapped[datetime | None]
     limits: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    language: Mapped[str | None]
 
 
 class AccountRemoval(Base):
@@ -188,9 +190,11 @@ def require_open_account(session: Session, owner: str, since: datetime | None = 
     given = {"owner": owner, "departed": owner_hash(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
-        raise AccountClosed("This account is being removed with all that is in it.")
+        raise AccountClosed(N_("This account is being removed with all that is in it."))
     if left is not None and (since is None or since <= left):
-        raise AccountClosed("This account was removed with all that was in it. Sign in again to begin anew.")
+        raise AccountClosed(
+            N_("This account was removed with all that was in it. Sign in again to begin anew.")
+        )
     return known is not None
 
 

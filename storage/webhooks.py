@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from storage import audit_log, tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused, NotFound
+from storage.i18n import N_
 from storage.tables import WebhookDelivery, WebhookRow, ensure_user, new_id, storable, to_record
 
 WebhookEvent = Literal["document.ready", "document.failed", "source.synced", "source.failed", "answer.stored"]
@@ -64,13 +65,13 @@ class Webhooks(OwnerStore):
         wanted = set(events)
         chosen = [event for event in EVENTS if event in wanted]
         if not chosen:
-            raise NameRefused("A webhook needs at least one event. Choose what it is told of.")
+            raise NameRefused(N_("A webhook needs at least one event. Choose what it is told of."))
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = select(func.count()).where(WebhookRow.owner == storable(self._owner))
             if session.scalar(mine) >= MOST:  # type: ignore[operator]
-                raise NameRefused(f"There are {MOST} webhooks already. Remove one first.")
+                raise NameRefused(N_("There are {most} webhooks already. Remove one first.", most=MOST))
             row = WebhookRow(id=new_id(), owner=self._owner, url=url, events=chosen, secret=secret)
             row.created = tables.now()
             session.add(row)
@@ -90,18 +91,18 @@ class Webhooks(OwnerStore):
         """Return a webhook; NotFound when this owner has no such one."""
         found = next((one for one in self.list() if one.id == webhook_id), None)
         if found is None:
-            raise NotFound(f"There is no webhook {webhook_id!r}.")
+            raise NotFound(N_("There is no webhook {webhook_id}.", webhook_id=repr(webhook_id)))
         return found
 
     def remove(self, webhook_id: str) -> None:
         """Delete a webhook with the events that wait for it."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, WebhookRow, webhook_id))
             audit_log.note(session, self._owner, "webhook_removed", webhook=webhook_id)
 
     def enable(self, webhook_id: str) -> None:
         """Use a disabled webhook again, for the events from now on."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             row.disabled = row.reason = None
 
@@ -117,7 +118,7 @@ class Webhooks(OwnerStore):
 
     def delivered(self, webhook_id: str, delivery_id: str) -> None:
         """Take an event out of the outbox."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             row.delivered, row.reason = tables.now(), None
             mine = WebhookDelivery.id == delivery_id, WebhookDelivery.webhook_id == row.id
@@ -125,7 +126,7 @@ class Webhooks(OwnerStore):
 
     def failed(self, webhook_id: str, delivery_id: str, reason: str, due: datetime | None) -> None:
         """Note a try that failed, and when the next is due; without one, disable the webhook."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             waiting = session.get(WebhookDelivery, delivery_id)
             if waiting is None or waiting.webhook_id != row.id:

@@ -38,6 +38,7 @@ APPLICATION = {
     "rag.keys",
     "rag.webhooks",
     "rag.api_client",
+    "rag.llama_index",
     "rag.langchain",
     "rag.__init__",
     "rag.sample",
@@ -72,6 +73,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.keys": {"storage"},
     "rag.webhooks": {"rag.connectors", "storage"},
     "rag.api_client": set(),
+    "rag.llama_index": {"rag.api_client"},
     "rag.settings": {
         "storage.errors",
         "rag.connectors.ssrf",

@@ -6,7 +6,7 @@ import streamlit as st
 
 from rag.i18n import _
 from storage.errors import FootnoteError
-from ui import language as _page_language  # noqa: F401 (says which language a page has)
+from ui import language as page_language
 from ui import pages
 from ui.auth import sign_in
 from ui.auth.activity_page import show as show_activity
@@ -41,8 +41,9 @@ pages.register(
 
 def _show() -> None:
     server = services()
-    pages.mount()
     visitor = sign_in.let_in(server)
+    page_language.recall(server.account(visitor.id))
+    pages.mount()
     show_flash()
     signs_in = not isinstance(server.auth_mode, LocalUser)
     page = st.navigation(pages.for_visitor(people=server.knows_people(), signs_in=signs_in))

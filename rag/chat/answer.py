@@ -5,7 +5,9 @@ only; then `Done` with the whole text and the evidence of every sentence.
 """
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,6 +31,7 @@ from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
@@ -37,6 +40,8 @@ from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 
+CITING_PATIENCE = 10.0  # seconds: a judge or an embedding server that hangs holds up its own answer only
+_CITING = threading.Semaphore()
 _ENDED = re.compile(r"""[.!?。！？…]["'”’」』)）\]]*(?:\s?\[\d+\])*\s*\Z""")
 _RUNS_ON = re.compile(r"[.!?…\]\"'”’)]\Z")
 
@@ -227,7 +232,7 @@ def written(
     told: list[AnswerPart] = []
     for piece in parts:
         if cancelled():
-            raise Cancelled("You stopped the answer.")
+            raise Cancelled(N_("You stopped the answer."))
         told.append(piece)
         yield Token(piece.text)
     citations = tuple(piece.citation for piece in told if piece.citation)
@@ -286,8 +291,20 @@ def generated(
     for piece in joined(kept, pieces):
         said.append(piece)
         yield Token(piece)
-    text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
+    with _in_turn():
+        text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
     yield Done(text, citations, llm.settings.model)
+
+
+@contextmanager
+def _in_turn() -> Iterator[None]:
+    """Wait until other answers are cited, which takes the processor from answers that begin; not for ever."""
+    waited = _CITING.acquire(timeout=CITING_PATIENCE)
+    try:
+        yield
+    finally:
+        if waited:
+            _CITING.release()
 
 
 def _filtered(pieces: Iterable[str], markers: MarkerFilter) -> Iterator[str]:

@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from rag.chat.check_text import CheckedStatement, CheckedText, CheckStatus, SourceWords, blocks
-from rag.chat.export import PAGE, STYLE, escaped, harmless
+from rag.chat.export import PAGE, STYLE, escaped, exported_on, harmless
 from rag.errors import DocumentRefused
+from rag.i18n import N_, _, translated
+from rag.i18n import language as current_language
 from rag.ingest.parsers.docx_comments import Annotation, comment_on, new_document
 from rag.passage import Passage
 from rag.text.document import OPEN_XML
@@ -59,8 +61,10 @@ def _pieces(checked: CheckedText) -> Iterator[tuple[str, CheckedStatement | None
 
 def _head(checked: CheckedText) -> list[str]:
     """Return the sentences above a checked text."""
-    searched = [f"Searched in: {checked.searched_in}."] if checked.searched_in else []
-    return [f"{checked.summary}.", *searched, *checked.notes]
+    searched = (
+        [_("Searched in: {scope}.", scope=translated(checked.searched_in))] if checked.searched_in else []
+    )
+    return [f"{translated(checked.summary)}.", *searched, *map(translated, checked.notes)]
 
 
 # Markdown
@@ -73,7 +77,7 @@ def to_markdown(checked: CheckedText) -> str:
         f"# {escaped(checked.name)}",
         *map(escaped, _head(checked)),
         text,
-        "## Statements",
+        "## " + _("Statements"),
         *map(_markdown_statement, checked.statements),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -84,7 +88,7 @@ def _markdown_mark(one: CheckedStatement | None) -> str:
 
 
 def _markdown_statement(one: CheckedStatement) -> str:
-    lines = [f"- \\[{one.number}\\] {escaped(one.text)}", f"  - **{escaped(one.remark)}**"]
+    lines = [f"- \\[{one.number}\\] {escaped(one.text)}", f"  - **{escaped(translated(one.remark))}**"]
     return "\n".join([*lines, *map(_markdown_source, one.sources)])
 
 
@@ -103,13 +107,14 @@ def to_html(checked: CheckedText) -> str:
     listed = "\n".join(map(_html_statement, checked.statements))
     body = (
         f'{head}\n<div class="text"{_lang(checked.text)}>{text}</div>\n'
-        f'<h2>Statements</h2>\n<ol class="quotes">\n{listed}\n</ol>'
+        f'<h2>{_text(_("Statements"))}</h2>\n<ol class="quotes">\n{listed}\n</ol>'
     )
     return PAGE.format(
         hash=base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
         title=_text(checked.name),
         style=STYLE,
-        exported=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+        exported=_text(exported_on(datetime.now(UTC))),
+        code=current_language(),
         turns=body,
     )
 
@@ -117,7 +122,7 @@ def to_html(checked: CheckedText) -> str:
 def _html_mark(one: CheckedStatement | None) -> str:
     if one is None:
         return ""
-    remark = _text(one.remark)
+    remark = _text(translated(one.remark))
     return f' <a href="#statement-{one.number}" title="{remark}">[{one.number} {SIGNS[one.status]}]</a>'
 
 
@@ -126,7 +131,7 @@ def _html_statement(one: CheckedStatement) -> str:
     said = f"<span{_lang(one.text)}>{_text(one.text)}</span>"
     return (
         f'<li id="statement-{one.number}">[{one.number}] {said}<br>'
-        f"<strong>{_text(one.remark)}</strong>{sources}</li>"
+        f"<strong>{_text(translated(one.remark))}</strong>{sources}</li>"
     )
 
 
@@ -224,7 +229,7 @@ def _source_of(fields: Mapping[str, Any]) -> SourceWords:
 
 # DOCX
 
-_UNREADABLE = "The file could not be commented in place; this is its text as a new document."
+_UNREADABLE = N_("The file could not be commented in place; this is its text as a new document.")
 
 
 def to_docx(checked: CheckedText, original: bytes = b"") -> CheckFile:
@@ -253,4 +258,4 @@ def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:
 def _comment(one: CheckedStatement) -> str:
     """Return a comment's text: the status, and each quote with its place."""
     quotes = (f"“{source.line}” — {source.place}" for source in one.sources)
-    return clean("\n".join([one.remark, *quotes]))
+    return clean("\n".join([translated(one.remark), *quotes]))

@@ -11,12 +11,14 @@ from html import escape
 from typing import Any, Literal
 
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
+from rag.i18n import N_, _, translated
+from rag.i18n import language as current_language
 from rag.text.language import language
 from rag.text.normalize import clean
 from rag.text.tables import read_tables
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
-UNTITLED = "Untitled chat"
+UNTITLED = N_("Untitled chat")
 
 
 @dataclass(frozen=True)
@@ -226,12 +228,14 @@ def _judged(answer: Message, citation: CitationRecord) -> bool | None:
 
 def _notes(turn: ExportedTurn, escaping: Callable[[str], str]) -> tuple[str, str, str, str]:
     """Return how a question was understood, where it was searched, and its answer's state and model."""
-    searched = f"Searched in: {escaping(turn.searched_in)}" if turn.searched_in else ""
+    searched = (
+        _("Searched in: {scope}", scope=escaping(translated(turn.searched_in))) if turn.searched_in else ""
+    )
     return (
-        f"Understood as: {escaping(turn.understood)}" if turn.understood else "",
-        " · ".join(filter(None, (searched, escaping(turn.coverage)))),
-        "" if turn.state == "complete" else f"This answer is {turn.state}.",
-        f"Written by {escaping(turn.model)}." if turn.model else "",
+        _("Understood as: {question}", question=escaping(turn.understood)) if turn.understood else "",
+        " · ".join(filter(None, (searched, escaping(translated(turn.coverage))))),
+        "" if turn.state == "complete" else translated(_STATES.get(turn.state, turn.state)),
+        _("Written by {model}.", model=escaping(turn.model)) if turn.model else "",
     )
 
 
@@ -240,16 +244,43 @@ _ACTING = re.compile(r"[\\`<>\[\]&$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~$&]|^[-+=]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _HEADING = re.compile(r"(?m)^([ \t]*)([#=]+|-{2,}[ \t]*$)")
 STATUSES = {
-    "verified": "",
-    "differs": "The source differs: ",
-    "related": "On the subject, but it does not say quite that: ",
-    "unsupported": "The statement was not found in this source",
+    "verified": "{quote}",
+    "differs": N_("The source differs: {quote}"),
+    "related": N_("On the subject, but it does not say quite that: {quote}"),
+    "unsupported": N_("The statement was not found in this source"),
 }
+
+
+_STATES = {
+    "stopped": N_("This answer is stopped."),
+    "interrupted": N_("This answer is interrupted."),
+    "failed": N_("This answer is failed."),
+}
+
+
+def _exported(chat: ExportedChat) -> str:
+    return exported_on(chat.exported)
+
+
+def exported_on(moment: datetime) -> str:
+    """Return the line that says when an export was made."""
+    return _("Exported from Footnote on {moment} UTC.", moment=f"{moment:%Y-%m-%d %H:%M}")
+
+
+def _quoted(quote: Quote, words: str) -> str:
+    """Return the words of a quote after what became of it."""
+    return _(STATUSES[quote.status], quote=words)
+
+
+def _place(quote: Quote, document: str) -> str:
+    return (
+        document if quote.page is None else _("{document}, page {page}", document=document, page=quote.page)
+    )
 
 
 def to_markdown(chat: ExportedChat) -> str:
     """Return a chat as Markdown in which no text of a document or a model is active."""
-    head = [f"# {escaped(chat.title)}", f"Exported from Footnote on {chat.exported:%Y-%m-%d %H:%M} UTC."]
+    head = [f"# {escaped(chat.title)}", _exported(chat)]
     turns = (block for number, turn in enumerate(chat.turns, 1) for block in _markdown_turn(number, turn))
     return "\n\n".join([*head, *turns]) + "\n"
 
@@ -257,27 +288,34 @@ def to_markdown(chat: ExportedChat) -> str:
 def _markdown_turn(number: int, turn: ExportedTurn) -> list[str]:
     asked = "\n".join(f"> {escaped(line)}" for line in turn.question.split("\n"))
     understood, searched, *made = _notes(turn, escaped)
-    state, model, backed = (note and f"*{note}*" for note in (*made, turn.backed))
+    state, model, backed = (note and f"*{note}*" for note in (*made, translated(turn.backed)))
     answer = "".join(map(_markdown_piece, turn.pieces))
     quotes = "\n".join(map(_markdown_quote, turn.quotes))
-    blocks = [f"## Question {number}", asked, understood, searched, backed, answer, state, model, quotes]
+    blocks = [
+        "## " + _("Question {number}", number=number),
+        asked,
+        understood,
+        searched,
+        backed,
+        answer,
+        state,
+        model,
+        quotes,
+    ]
     return [block for block in blocks if block.strip()]
 
 
 def _markdown_piece(piece: AnswerPiece) -> str:
     if piece.quote:
         return f"\\[{piece.quote}\\]"
-    return f" *({piece.remark})*" if piece.remark else harmless(piece.text)
+    return f" *({translated(piece.remark)})*" if piece.remark else harmless(piece.text)
 
 
 def _markdown_quote(quote: Quote) -> str:
-    page = f", page {quote.page}" if quote.page is not None else ""
     heading = f", {escaped(quote.heading)}" if quote.heading else ""
-    words = f"“{escaped(quote.text)}”" if quote.text else ""
-    place = f"{escaped(quote.document)}{page}{heading}"
-    return (
-        f"- \\[{quote.number}\\] {STATUSES[quote.status]}{words} — {place} (sha256 {escaped(quote.sha256)})"
-    )
+    words = _quoted(quote, f"“{escaped(quote.text)}”" if quote.text else "")
+    place = f"{_place(quote, escaped(quote.document))}{heading}"
+    return f"- \\[{quote.number}\\] {words} — {place} (sha256 {escaped(quote.sha256)})"
 
 
 def escaped(text: str) -> str:
@@ -312,7 +350,7 @@ code { font-size: 0.8rem; overflow-wrap: anywhere; }
 """
 PAGE = """\
 <!DOCTYPE html>
-<html lang="en">
+<html lang="{code}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{hash}'; \
@@ -324,7 +362,7 @@ base-uri 'none'; form-action 'none'">
 </head>
 <body>
 <h1>{title}</h1>
-<p class="note">Exported from Footnote on {exported} UTC.</p>
+<p class="note">{exported}</p>
 {turns}
 </body>
 </html>
@@ -337,7 +375,8 @@ def to_html(chat: ExportedChat) -> str:
         hash=base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
         title=_text(chat.title),
         style=STYLE,
-        exported=f"{chat.exported:%Y-%m-%d %H:%M}",
+        exported=_text(_exported(chat)),
+        code=current_language(),
         turns="\n".join(_html_turn(number, turn) for number, turn in enumerate(chat.turns, 1)),
     )
 
@@ -348,12 +387,12 @@ def _html_turn(number: int, turn: ExportedTurn) -> str:
     return "\n".join(
         [
             "<section>",
-            f"<h2>Question {number}</h2>",
+            f"<h2>{_text(_('Question {number}', number=number))}</h2>",
             f'<p class="text"{_lang(turn.question)}>{_text(turn.question)}</p>',
             _note(understood),
             _note(searched),
-            "<h3>Answer</h3>",
-            _note(turn.backed),
+            f"<h3>{_text(_('Answer'))}</h3>",
+            _note(translated(turn.backed)),
             f'<div class="text"{_lang(turn.answer)}>{_with_tables("".join(map(_piece, turn.pieces)))}</div>',
             _note(" ".join(filter(None, (state, model)))),
             f'<ol class="quotes">\n{quotes}\n</ol>' if quotes else "",
@@ -381,16 +420,19 @@ def _with_tables(words: str) -> str:
 def _piece(piece: AnswerPiece) -> str:
     if piece.quote:
         return f'<a href="#quote-{piece.quote}">[{piece.quote}]</a>'
-    return f' <span class="remark">{_text(piece.remark)}</span>' if piece.remark else _text(piece.text)
+    return (
+        f' <span class="remark">{_text(translated(piece.remark))}</span>'
+        if piece.remark
+        else _text(piece.text)
+    )
 
 
 def _html_quote(quote: Quote) -> str:
-    page = f", page {quote.page}" if quote.page is not None else ""
     heading = f", {_text(quote.heading)}" if quote.heading else ""
     words = f'<q class="text"{_lang(quote.text)}>{_text(quote.text)}</q>' if quote.text else ""
     return (
-        f'<li id="quote-{quote.number}">[{quote.number}] {STATUSES[quote.status]}{words}<br>'
-        f"{_text(quote.document)}{page}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
+        f'<li id="quote-{quote.number}">[{quote.number}] {_quoted(quote, words)}<br>'
+        f"{_place(quote, _text(quote.document))}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
     )
 
 

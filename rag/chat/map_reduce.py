@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from rag.errors import Cancelled, LLMError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.protocol import Chat, LanguageModel, LLMSettings
 from rag.passage import Passage
@@ -223,7 +224,7 @@ class BatchReader:
         for done, batch in enumerate(batches):
             yield BatchRead(done, len(batches))
             if self.cancelled():
-                raise Cancelled("You stopped the answer.")
+                raise Cancelled(N_("You stopped the answer."))
             failed = 0 if self._take([passages[at] for at in batch], batch) else failed + 1
             if failed == IN_A_ROW:
                 break

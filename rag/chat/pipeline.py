@@ -38,6 +38,7 @@ from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
 from rag.citations.reader import StatementReader
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
+from rag.i18n import N_
 from rag.ingest.document_profile import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
@@ -329,7 +330,7 @@ class RagPipeline:
         if understood.note:
             yield Rephrasing(understood.note)
         if turn.cancelled():
-            raise Cancelled("The answer was stopped.")
+            raise Cancelled(N_("The answer was stopped."))
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
@@ -426,7 +427,7 @@ class RagPipeline:
         everywhere = turn.widened or len(named) < len(readings)
         for passage in self.corpus.all_passages(None if everywhere else frozenset[str]().union(*named)):
             if turn.cancelled():
-                raise Cancelled("The answer was stopped.")
+                raise Cancelled(N_("The answer was stopped."))
             yield passage
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
@@ -550,10 +551,14 @@ def validated_question(question: str) -> str:
     """
     text = "".join(c for c in question if c == "\n" or c.isprintable()).strip()
     if not text:
-        raise QuestionRefused("The question is empty. Type what you want to know.")
+        raise QuestionRefused(N_("The question is empty. Type what you want to know."))
     if len(text) > MAX_QUESTION:
         raise QuestionRefused(
-            f"The question has {len(text):,} characters; {MAX_QUESTION:,} is the limit. "
-            "Shorten it, or add the long text as a document."
+            N_(
+                "The question has {number} characters; {max_question} is the limit. Shorten it, or "
+                "add the long text as a document.",
+                number=f"{len(text):,}",
+                max_question=f"{MAX_QUESTION:,}",
+            )
         )
     return text

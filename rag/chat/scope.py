@@ -9,6 +9,7 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
+from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
@@ -239,7 +240,7 @@ def in_words(chosen: Sequence[Chosen]) -> str:
     'HR (collection), a.pdf (deleted)'
     """
     ordered = sorted(chosen, key=lambda one: not one.there)
-    named = ", ".join(map(choice_in_words, ordered[:MAX_NAMED]))
+    named = ", ".join(map(_name, ordered[:MAX_NAMED]))
     more = len(ordered) - MAX_NAMED
     return f"{named} and {more:,} more" if more > 0 else named
 
@@ -247,7 +248,13 @@ def in_words(chosen: Sequence[Chosen]) -> str:
 def counted(chosen: Sequence[Chosen]) -> str:
     """Return counts of what is chosen and exists: "2 collections, 1 document"; empty where nothing exists."""
     kinds = Counter("filter" if one.kind in FILTERS else one.kind for one in chosen if one.there)
-    return ", ".join(f"{kinds[kind]:,} {kind}{'s' * (kinds[kind] != 1)}" for kind in sorted(kinds))
+    said = {
+        "collection": ngettext("{count} collection", "{count} collections", kinds["collection"]),
+        "document": ngettext("{count} document", "{count} documents", kinds["document"]),
+        "filter": ngettext("{count} filter", "{count} filters", kinds["filter"]),
+        "tag": ngettext("{count} tag", "{count} tags", kinds["tag"]),
+    }
+    return ", ".join(said[kind] for kind in sorted(kinds))
 
 
 def filter_in_words(kind: Kind, value: str) -> str:
@@ -256,7 +263,9 @@ def filter_in_words(kind: Kind, value: str) -> str:
     >>> filter_in_words("since", "2023-01-01"), filter_in_words("type", ".pdf")
     ('from 2023-01-01', '.pdf files')
     """
-    return {"since": f"from {value}", "until": f"to {value}"}.get(kind, f"{value} files")
+    if kind in ("since", "until"):
+        return N_("from {day}", day=value) if kind == "since" else N_("to {day}", day=value)
+    return N_("{ending} files", ending=value)
 
 
 def _called(collections: Collections, name: str) -> CollectionRecord:
@@ -264,17 +273,14 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
     if found is None:
         there = ", ".join(record.name for record in collections.list())
         raise QuestionRefused(
-            f"There is no collection {name!r}. {f'There are: {there}.' if there else 'There is none yet.'}"
+            N_("There is no collection {name}. There are: {names}.", name=repr(name), names=there)
+            if there
+            else N_("There is no collection {name}. There is none yet.", name=repr(name))
         )
     return found
 
 
-def choice_in_words(one: Chosen) -> str:
-    """Return a choice with its kind, unless it is a document, and whether it was deleted.
-
-    >>> choice_in_words(Chosen("tag", "1", "2023")), choice_in_words(Chosen("since", "2023-01-01", ""))
-    ('2023 (tag)', 'from 2023-01-01')
-    """
+def _name(one: Chosen) -> str:
     if one.kind in FILTERS:
         return filter_in_words(one.kind, one.id)
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"

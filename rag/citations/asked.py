@@ -17,11 +17,13 @@ from rag.text.facts import names
 _UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
-_WAYS = re.compile(rf"(?:{_UP}|{_DOWN})[a-z]*", re.IGNORECASE)
+_WAYS = re.compile(rf"(?:{_UP}|{_DOWN})(?:[a-z]*|[가-힣]*)", re.IGNORECASE)
 _SUM = re.compile(
     r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|\badd(?:s|ed)? up\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
     re.I,
 )
+_TOGETHER = re.compile(r"\btogether\b|\bcombined\b|\bthe sum of\b|합쳐|합하|합친|合わせ", re.IGNORECASE)
+"""Words that ask for a sum even where only one row is known."""
 SHARE = re.compile(
     r"\bof (?:the |its |all )?(?:total|overall|net|all)|(?<!per )\bshare\b|account\w* for|%\s+of\b|contribut\w*|made up|making up|비중|차지|割合|占め|比率",
     re.I,
@@ -74,6 +76,8 @@ SUPERLATIVE = re.compile(
     r"\b(?:most|least|(?:larg|great|high|low|small|long|short|big|few|wett|dri|warm|cold|hott|old|fast|slow)(?:i)?est)\b|가장|제일|최대|최소|最も|最大|最小|一番",
     re.IGNORECASE,
 )
+_SAME = (frozenset({"revenue", "sale", "turnover"}), frozenset({"income", "profit"}))
+"""Words that name the same figure."""
 _CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}|\s?시\s?\d{1,2}분|時\d{1,2}分)(?!\d)")
 Kind = Literal["value", "change", "difference", "share", "sum"]
 _FROM = re.compile(r"\bfrom\b[^.;\d]{0,40}\Z", re.IGNORECASE)
@@ -87,6 +91,14 @@ _FOR = re.compile(
 )
 _COMPARED = re.compile(
     r"\bfrom\b|\bcompared\b|\bagainst\b|\bversus\b|\bvs\b|\bthan\b|에서|보다|から|比べ|대비", re.IGNORECASE
+)
+_COMPARED_WITH = re.compile(
+    r"\b(?:compared|against|versus|vs|than)\b|\bfrom\b(?:\s+(?!was\b|were\b|is\b|came\b|reached\b)\S+){0,6}\s*\Z|에서|보다|から|比べ|대비",
+    re.IGNORECASE,
+)
+_BASE = re.compile(
+    r"(?:\b(?:compared (?:with|to)|than(?: in)?|versus|vs\.?|against)\s+(?:that (?:of|in)\s+)?(?:the\s+)?)\Z",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(
     r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
@@ -117,6 +129,8 @@ class TableStatement:
         self.folded = text.casefold()
         self.words = {fold(match[0]) for match in WORD.finditer(self.folded)}
         self.words |= {"total"} if _SUM.search(text) else set()
+        for same in _SAME:
+            self.words |= same if self.words & same else set()
         self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
         self.times = periods(text)
         self.of_rows: list[StatedTime] = []  # times that rows state, and no column
@@ -160,11 +174,10 @@ def asked_numbers(said: TableStatement, rows: Sequence[tuple[str, ...]]) -> list
         near = next(said.text[a:b] for a, b in bounds if a <= q.start < b)
         row = in_order[n] if in_order else None
         before = numbers[ends] if ends is not None and q is plain[0] else None
-        base = (
-            _earliest(said.times)
-            if before is not None or kinds[numbers.index(q)] in ("change", "difference")
-            else None
-        )
+        changed = kinds[numbers.index(q)] in ("change", "difference")
+        base = _earliest(said.times) if before is not None or changed else None
+        if changed and period is not None and period.year and _BASE.search(said.text, 0, period.start):
+            base, period = period, replace(period, year=period.year + 1)
         found.append(
             AskedNumber(
                 q,
@@ -193,7 +206,7 @@ def _clauses(said: TableStatement) -> list[tuple[int, int]]:
 
 
 def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alone: bool) -> Kind:
-    if _SUM.search(text) and len(rows) > 1 and alone:
+    if alone and (_TOGETHER.search(text) or (_SUM.search(text) and len(rows) > 1)):
         return "sum"
     if quantity.unit == "%" and SHARE.search(text):
         return "share"
@@ -211,7 +224,7 @@ def _base(said: TableStatement, kinds: Sequence[Kind]) -> int | None:
     between, before = said.text[first.end : second.start], said.text[max(0, first.start - 48) : first.start]
     if _FROM.search(before) or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
         return values[0]
-    rows = _COMPARED.search(between) and not _FOR.search(said.text[second.end :])
+    rows = _COMPARED_WITH.search(between) and not _FOR.search(said.text[second.end :])
     return values[1] if rows else None
 
 

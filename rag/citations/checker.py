@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
-from rag.citations.claims import TOPIC, Sentence, find_contradiction, in_its_words, joined
+from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
 from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup
 from rag.citations.periods import periods
@@ -333,6 +333,8 @@ _JOINT = re.compile(
     r"|(?<=[가-힣]{2}(?:며|고))[,\s]\s*|(?<=반면)[,\s]\s*|(?<=지만)[,\s]\s*|(?<=[でりしがくず])、"
 )
 _PART_WORDS = 2
+_TOPIC = re.compile(r"[^、,]{1,40}?(?:は|が)|[^,]{0,40}?[가-힣`](?:은|는|이|가)(?=\s)")
+"""Subject of a Korean or Japanese part; one without its own has that of the first part."""
 _STARTS = re.compile(
     r"[^a-z]|(?:the|an?|its?|they|he|she|this|these|those|that|their|his|her|in|on|at|during|for|no|not|all|many|most|some)\b"
 )
@@ -372,12 +374,23 @@ def parts(sentence: str) -> list[str]:
     if gapped:
         return gapped
     found = [part.strip() for part in _JOINT.split(sentence)]
-    topic = TOPIC.match(found[0])
-    if len(found) > 1 and topic:  # a part without its own topic has that of the first
-        found[1:] = [part if TOPIC.search(part) else topic[0] + part for part in found[1:]]
-    elif not all(map(_STARTS.match, found[1:])):
+    topic = _TOPIC.match(found[0])
+    if len(found) > 1 and topic:
+        found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
+    elif not (all(map(_STARTS.match, found[1:])) or all(map(quantities, found))):
         return [sentence]
-    return found if all(len(content_words(part)) >= _PART_WORDS for part in found) else [sentence]
+    whole = all(len(content_words(part)) >= _PART_WORDS for part in found)
+    return _dated_alike(found) if whole else [sentence]
+
+
+def _dated_alike(told: Sequence[str]) -> list[str]:
+    """Return parts of which those with numbers and no time have the only time of the first."""
+    times = periods(told[0])
+    when = told[0][times[0].start : times[0].end] if len(times) == 1 and times[0].year else ""
+    return [
+        part if not when or periods(part) or not quantities(part) else f"{part.rstrip('. ')} ({when})."
+        for part in told
+    ]
 
 
 def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:

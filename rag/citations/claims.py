@@ -284,15 +284,15 @@ def _tells(word: str) -> bool:
     return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
 
 
-TOPIC = re.compile(r"[^、,]{1,40}?(?:は|が)|[^,]{0,40}?[가-힣`](?:은|는|이|가)(?=\s)")
-"""Topic of a Korean or Japanese sentence, or of a part of one."""
+_TOPIC = re.compile(r"[^、,が]{1,40}?は|[^,]{0,40}?[가-힣`](?:은|는)(?=\s)")
+"""Topic of a Korean or Japanese sentence."""
 
 
 def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of a claim's topic that a passage has; the anchor may leave them out."""
-    topic = TOPIC.match(claim.said)
+    topic = _TOPIC.match(claim.said)
     words = outline(topic[0]) if topic else ()
-    return frozenset(word for word in words if any(word in unit.text for unit in passage))
+    return frozenset(word for word in words if len(word) > 1 and any(word in unit.text for unit in passage))
 
 
 def is_exchanged(claim: Sequence[str], anchor: Sequence[str], topic: Collection[str] = ()) -> bool:
@@ -500,13 +500,39 @@ def respective(sentence: Sentence) -> list[tuple[Quantity, StatedTime]]:
     >>> [(str(q.value), p.year) for q, p in respective(Sentence(told, 0, len(told)))]
     [('11000000000', 2022), ('6000000000', 2021)]
     """
-    if not _RESPECTIVELY.search(sentence.text):
-        return []
     times = [period for period in sentence.periods if period.year or period.quarter or period.months]
     numbers = [q for q in sentence.quantities if q.unit] or sentence.quantities
+    if not _RESPECTIVELY.search(sentence.text) or len(times) != len(numbers):
+        return _runs(numbers, times)
     if len(times) < 2 or len(times) != len(numbers) or len({q.unit for q in numbers}) > 1:
         return []
     return list(zip(numbers, times, strict=True))
+
+
+def _runs(numbers: Sequence[Quantity], times: Sequence[StatedTime]) -> list[tuple[Quantity, StatedTime]]:
+    """Return each number with its time where as many times follow some: "5 and 4 for 2022 and 2021"."""
+    found: list[tuple[Quantity, StatedTime]] = []
+    at = 0
+    while at < len(numbers):
+        first = next((p for p in times if p.start >= numbers[at].end), None)
+        run = [q for q in numbers[at:] if first and q.end <= first.start]
+        rest = numbers[at + len(run) :]
+        after = rest[0].start if rest else times[-1].end if times else 0
+        told = [p for p in times if first and first.start <= p.start < after]
+        if len(run) < 2 or len(told) != len(run):
+            return []
+        found += zip(run, _in_full(told), strict=True)
+        at += len(run)
+    return found
+
+
+def _in_full(times: Sequence[StatedTime]) -> list[StatedTime]:
+    """Return times of which the later ones may be years only: "the months ended 30 June 2021 and 2022"."""
+    first = times[0]
+    return [
+        first,
+        *(p if p.month or p.quarter or p.months else replace(first, year=p.year) for p in times[1:]),
+    ]
 
 
 def _is_of_other_time(
@@ -746,7 +772,8 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     "The Company's sales fell."
     """
     own = max(_SELF.findall(text), key=len, default="")
-    told = [*claim.names[:1], *_POSSESSIVE.findall(claim.text)]
+    told = [name for name in claim.names if name.casefold() not in _DATED][:1]
+    told += _POSSESSIVE.findall(claim.text)
     named = (name for name in told if name.casefold() in owners and not _alone_in(name, text))
     first = next(named, "") if own else ""
     if not first:

@@ -44,6 +44,7 @@ _FISCAL_END = re.compile(
     r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
     re.I,
 )
+_FISCAL = re.compile(r"(\bfiscal (?:year )?)((?:19|20)\d\d)\b", re.IGNORECASE)
 _MONTHS = [
     "january",
     "february",
@@ -171,7 +172,7 @@ class TableLookup:
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
         """Return the reading of a statement in words; None where it is not about a table."""
         here = [p for p in self._cells if among is None or p.number in among]
-        said = TableStatement(claim)
+        said = TableStatement(_FISCAL.sub(self._to_calendar, claim))
         if not here or negations(claim) or is_hedged(claim):
             return None
         said.numbers = [q for q in said.numbers if not _is_in_label(claim, q, self._labels)]
@@ -181,6 +182,14 @@ class TableLookup:
             return self._compared(said, here)
         asked = asked_numbers(said, self._full_rows(said, here))
         return self._all(said, [self._answer(said, one, here, asked) for one in asked]) if asked else None
+
+    def _to_calendar(self, match: re.Match[str]) -> str:
+        """Return a fiscal year as the year that the tables call it: fiscal 2023 ends in January."""
+        year = int(match[2])
+        dated = {p.year for one in self._cells for p in one.cell.periods if p.month}
+        told = re.compile(rf"\b(?:quarter|months)\b[^.;]{{0,40}}\bfiscal (?:year )?{year}\b", re.IGNORECASE)
+        shifted = year not in dated and year - 1 in dated and any(map(told.search, self._texts.values()))
+        return f"{match[1]}{year - 1}" if shifted else match[0]
 
     def _all(self, said: TableStatement, found: Sequence["_Found | None"]) -> Reading | None:
         """Return the readings of the parts as one: what differs first; None where words are left over."""
@@ -252,8 +261,10 @@ class TableLookup:
         return [p for p, cost in zip(able, costs, strict=True) if cost <= min(costs) + CLEAR]
 
     def _share_named(self, said: TableStatement, row: tuple[str, ...]) -> float:
-        total = sum(1 / self._rows[word] for word in row)
-        return sum(1 / self._rows[word] for word in said.named(row)) / total if total else 0.0
+        telling = [word for word in row if word != "total"] or row
+        total = sum(1 / self._rows[word] for word in telling)
+        named = said.named(telling)
+        return sum(1 / self._rows[word] for word in named) / total if total else 0.0
 
     def _cost(
         self,
@@ -365,7 +376,7 @@ class TableLookup:
             before = self._before(now, here, asked.before_period)
             if before is None:
                 continue
-            moved = now.cell.quantity.value - before.cell.quantity.value
+            moved = _moved(before.cell, now.cell)
             if asked.before is not None and not _fits(
                 asked.before, before, said.text[max(0, asked.before.start - 24) : asked.before.start]
             ):
@@ -394,7 +405,7 @@ class TableLookup:
         same = [p for p in row if p.cell.periods and _length(p.cell.periods[0]) == _length(told)]
         year = base.year if base and base.year else told.year - 1
         exact = [p for p in same if p.cell.periods[0].year == year]
-        earlier = [p for p in same if p.cell.periods[0].year <= told.year]
+        earlier = [p for p in same if _day(p.cell.periods[0]) < _day(told)]
         return exact[0] if exact else earlier[0] if len(earlier) == 1 and not (base and base.year) else None
 
     def _is_extreme(self, near: str, placed: _Placed, here: Sequence[_Placed]) -> bool:
@@ -572,13 +583,15 @@ def _without_rows(said: TableStatement, here: Sequence[_Placed]) -> str:
 
 
 def _latest_of(found: Sequence[_Placed]) -> list[_Placed]:
-    """Return the cells of the latest year among those given, of the shortest span of time."""
-    years = [p.cell.periods[0].year for p in found if p.cell.periods]
+    """Return the cells of the latest day or year among those given."""
+    days = [_day(p.cell.periods[0]) for p in found if p.cell.periods]
     return (
-        [p for p in found if p.cell.periods and p.cell.periods[0].year == max(years)]
-        if years
-        else list(found)
+        [p for p in found if p.cell.periods and _day(p.cell.periods[0]) == max(days)] if days else list(found)
     )
+
+
+def _day(period: StatedTime) -> tuple[int, int, int]:
+    return period.year, period.month, period.day
 
 
 def _alone_in_unit(placed: _Placed, found: Sequence[_Placed]) -> bool:
@@ -596,6 +609,13 @@ def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:
     """Return True for a number that is part of a name: "Office 365 Suite"."""
     told = claim[quantity.start : quantity.end + 2]
     return len(told.strip()) > quantity.end - quantity.start and told in labels
+
+
+def _moved(before: TableCell, now: TableCell) -> Decimal:
+    """Return by how much a number rose; sums paid, which a table may state in brackets, without their sign."""
+    old, new = before.quantity.value, now.quantity.value
+    paid = old < 0 and new < 0 and not _LOSS.search(f"{now.row} {now.section}")
+    return old - new if paid else new - old
 
 
 def _length(period: StatedTime) -> tuple[int, int]:

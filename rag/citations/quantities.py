@@ -34,6 +34,8 @@ _UNITS = {
     "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "hr": "h", "hrs": "h", "mph": "mph",
     "平方公里": "km2",
 }  # fmt: skip
+_LENGTHS = {("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60}
+"""How many of a shorter unit of time a longer one has."""
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
 _WORDS = {word: value for value, word in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
@@ -122,7 +124,10 @@ class Quantity:
         Without `sign` a loss of 139 fits (139), since words say the sign.
         """
         if not same_unit(self.unit, source.unit):
-            return False
+            times = _LENGTHS.get((self.unit, source.unit))
+            return bool(times) and replace(
+                self, value=self.value * (times or 1), step=Decimal(1), unit=source.unit
+            ).fits(source)
         mine, theirs = (self.value, source.value) if sign else (abs(self.value), abs(source.value))
         if self.bound in ("<", ">"):
             return _within(self.bound, mine, theirs, source.bound)
@@ -193,6 +198,8 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 def _same_length(text: str) -> str:
     """Return the text in NFKC where that keeps every offset."""
+    if unicodedata.is_normalized("NFKC", text):
+        return text
     return "".join(c if len(n := unicodedata.normalize("NFKC", c)) != 1 else n for c in text)
 
 

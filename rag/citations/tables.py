@@ -38,7 +38,7 @@ _UNENDED = re.compile(r"(?:&|,|\b(?:and|of|for|to|from|in))\s*\Z")
 """End of a line of a row's label that goes on in the next line."""
 _LONGEST_LABEL = 90  # characters of the label of a single number
 _UNSCALED = re.compile(
-    r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
+    r"per (?:\w+ )?share|percent|\bratio|\brate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
     re.I,
 )
 _PER_SHARE = re.compile(r"except[^)]*per[- ]share", re.IGNORECASE)

@@ -1,6 +1,7 @@
 """The command line: `footnote serve | demo | doctor | ingest | ask | check | eval | keys | mcp ...`."""
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -9,6 +10,7 @@ from pathlib import Path
 from rag.cli import admin, ask, check, doctor, evaluate, export, ingest, keys, mcp, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
+from rag.i18n import ENGLISH, N_, in_language, supported
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
@@ -18,8 +20,18 @@ MODULES = (serve, doctor, ingest, ask, check, evaluate, export, keys, mcp, admin
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 when a file was refused, 2 for bad input."""
     options = parser().parse_args(arguments)
-    with redirect_stdout(PlainStream(sys.stdout)), redirect_stderr(PlainStream(sys.stderr)):
+    with (
+        redirect_stdout(PlainStream(sys.stdout)),
+        redirect_stderr(PlainStream(sys.stderr)),
+        in_language(_language()),
+    ):
         return _run(options)
+
+
+def _language() -> str:
+    """Return the language of the command line: FOOTNOTE_LANGUAGE, else that of the locale."""
+    names = ("FOOTNOTE_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+    return supported(next(filter(None, map(os.environ.get, names)), None)) or ENGLISH
 
 
 def _run(options: Options) -> int:
@@ -31,7 +43,7 @@ def _run(options: Options) -> int:
         say(str(error))
         return 2
     except KeyboardInterrupt:
-        say("stopped; what was begun goes on at the next start.")
+        say(N_("stopped; what was begun goes on at the next start."))
         return 130
 
 

@@ -19,6 +19,7 @@ from rag.cli.common import MAX_K, Commands, Options, count, open_services, print
 from rag.cli.remote import ask_events, running_server
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
+from rag.i18n import N_
 from rag.jobs import never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
@@ -125,7 +126,7 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
             raise TypeError("role and content must be text")
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise QuestionRefused(
-            f'{path} is not a history: it must hold a JSON list of {{"role", "content"}}.'
+            N_('{path} is not a history: it must hold a JSON list of {{"role", "content"}}.', path=path)
         ) from error
     return history
 

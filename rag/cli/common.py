@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, TypeVar
 
 from tqdm import tqdm
 
+from rag.i18n import translated
 from rag.ingest.library import Library
 from rag.models.packaged.catalog import Model, fetch
 from rag.services import Services
@@ -81,8 +82,8 @@ class PlainStream:
 
 
 def say(sentence: str) -> None:
-    """Print a sentence to stderr."""
-    print(f"footnote: {sentence}", file=sys.stderr, flush=True)
+    """Print a sentence to stderr, in the language of the command line."""
+    print(f"footnote: {translated(sentence)}", file=sys.stderr, flush=True)
 
 
 def print_json(value: Mapping[str, Any]) -> None:

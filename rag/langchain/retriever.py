@@ -8,7 +8,6 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, SecretStr, field_validator
 
 from rag.api_client import ApiClient
-from rag.errors import ApiError
 from rag.settings import RetrieverName, http_address
 
 
@@ -39,12 +38,7 @@ class FootnoteRetriever(BaseRetriever):
         k: int | None = None,
     ) -> list[Document]:
         client = ApiClient(self.base_url, self.api_key.get_secret_value())
-        asked = {"query": query, "k": k or self.k, "collections": self.collections}
-        if self.retriever is not None:
-            asked["retriever"] = self.retriever
-        passages = client.call("POST", "/api/search", body=asked).get("passages")
-        if not isinstance(passages, list):
-            raise ApiError(f"The server at {self.base_url} gave no passages: is it Footnote's?", 502)
+        passages = client.search(query, k or self.k, self.collections, self.retriever)
         return [_found(passage) for passage in passages]
 
 

@@ -8,14 +8,10 @@ seed.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 Floats = NDArray[np.float32]
 MixtureFloats = NDArray[np.float64]
@@ -84,15 +80,34 @@ def edge_weights(distances: Floats) -> Floats:
     return np.asarray(np.exp(-beyond / np.maximum(high, floor)[:, None]), np.float32)
 
 
-def fuzzy_graph(belonging: Floats, neighbours: NDArray[np.int64]) -> "csr_array":
-    """Return the symmetric graph [n, n] of fuzzy memberships: an edge is a + b - ab of its directions."""
-    from scipy.sparse import csr_array
+@dataclass(frozen=True)
+class FuzzyGraph:
+    """Edges of a symmetric graph, by their heads: of each its two points and its weight."""
 
+    heads: NDArray[np.int64]
+    tails: NDArray[np.int64]
+    weights: Floats
+
+    def summed(self, values: Floats) -> Floats:
+        """Return the sum of the weighted values of each point's edges, [n, d]; every point has an edge."""
+        first = np.flatnonzero(np.diff(self.heads, prepend=-1))
+        return np.asarray(np.add.reduceat(values * self.weights[:, None], first), np.float32)
+
+
+def fuzzy_graph(belonging: Floats, neighbours: NDArray[np.int64]) -> FuzzyGraph:
+    """Return the symmetric graph of fuzzy memberships: an edge is a + b - ab of its directions.
+
+    >>> graph = fuzzy_graph(np.array([[0.5], [0.5], [1.0]], np.float32), np.array([[1], [0], [0]]))
+    >>> list(zip(graph.heads.tolist(), graph.tails.tolist(), graph.weights.tolist()))
+    [(0, 1, 0.75), (0, 2, 1.0), (1, 0, 0.75), (2, 0, 1.0)]
+    """
     count, width = neighbours.shape
-    starts = np.arange(0, count * width + 1, width)
-    one_way = csr_array((belonging.ravel(), neighbours.ravel(), starts), shape=(count, count))
-    other_way = one_way.T.tocsr()
-    return csr_array(one_way + other_way - one_way * other_way)
+    heads, tails = np.repeat(np.arange(count), width), neighbours.ravel()
+    edges = np.unique(np.concatenate([heads * count + tails, tails * count + heads]))
+    one_way, other_way = np.zeros(len(edges), np.float32), np.zeros(len(edges), np.float32)
+    one_way[np.searchsorted(edges, heads * count + tails)] = belonging.ravel()
+    other_way[np.searchsorted(edges, tails * count + heads)] = belonging.ravel()
+    return FuzzyGraph(edges // count, edges % count, one_way + other_way - one_way * other_way)
 
 
 def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator) -> Floats:
@@ -109,27 +124,23 @@ def _first_layout(vectors: Floats, dimensions: int, random: np.random.Generator)
     return np.asarray(placed + random.normal(scale=1e-3, size=placed.shape), np.float32)
 
 
-def _optimise_layout(layout: Floats, graph: "csr_array", random: np.random.Generator) -> Floats:
-    edges = graph.tocoo()
-    held: Any = np.maximum(graph.sum(axis=1), 1e-6).astype(np.float32)[:, None]
+def _optimise_layout(layout: Floats, graph: FuzzyGraph, random: np.random.Generator) -> Floats:
+    ones = np.ones((len(graph.heads), 1), np.float32)
+    held = np.asarray(np.maximum(graph.summed(ones), 1e-6), np.float32)
     for epoch in range(EPOCHS):
         step = FIRST_STEP * (1.0 - epoch / EPOCHS)
-        pulled = _pull(layout, edges.row, edges.col, edges.data) / held
+        pulled = _pull(layout, graph) / held
         layout = layout + step * (2.0 * pulled + PUSHES * _push(layout, random))
     return layout
 
 
-def _pull(layout: Floats, heads: Any, tails: Any, weights: Any) -> Floats:
+def _pull(layout: Floats, graph: FuzzyGraph) -> Floats:
     """Return the attraction on each point, [n, d], summed over its edges."""
-    from scipy.sparse import csr_array
-
-    apart = layout[tails] - layout[heads]
+    apart = layout[graph.tails] - layout[graph.heads]
     square = np.einsum("ed,ed->e", apart, apart)
     power = np.power(np.maximum(square, 1e-12), B - 1.0)
     force = 2.0 * A * B * power / (1.0 + A * power * square)
-    apart = np.clip(apart * force[:, None], -FARTHEST, FARTHEST)
-    summing = csr_array((weights, (heads, np.arange(len(heads)))), shape=(len(layout), len(heads)))
-    return np.asarray(summing @ apart, np.float32)
+    return graph.summed(np.clip(apart * force[:, None], -FARTHEST, FARTHEST))
 
 
 def _push(layout: Floats, random: np.random.Generator) -> Floats:

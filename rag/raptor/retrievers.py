@@ -2,8 +2,11 @@
 
 import re
 import statistics
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from heapq import heapify, heappop, heapreplace
+from math import fsum, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +31,9 @@ BUDGET = 2000  # tokens, as in the paper
 SUMMARIES = 1000  # tokens of the summaries that come with the leaves, beside their budget
 CANDIDATES = 200  # nodes nearest the question
 TOP_K = 5  # of each layer, as in the paper
-ASKED = 0.5  # weight of similarity against informativeness, both in deviations, for overview questions
+TOLD_AGAIN = 0.85  # share of its worth that a word keeps each time it is said again, for overview questions
+SAME_DOCUMENT = 0.9  # factor of a leaf for each one of its document before it
+SHORTEST = 20  # tokens
 
 
 def order_collapsed(
@@ -54,24 +59,6 @@ def order_collapsed(
         fresh = [id_] if id_ in nearest else [leaf for leaf in below.get(id_, []) if leaf not in order]
         order.update(dict.fromkeys(fresh[:PER_SUMMARY]))
     return list(order)
-
-
-def round_robin(groups: Iterable[Iterator[str]]) -> Iterator[str]:
-    """Yield the first of each group, then the second of each, and so on, without repetitions.
-
-    >>> list(round_robin([iter("abc"), iter("x"), iter("ay")]))
-    ['a', 'x', 'y', 'b', 'c']
-    """
-    waiting, seen = list(groups), set[str]()
-    while waiting:
-        going = []
-        for group in waiting:
-            fresh = next((id_ for id_ in group if id_ not in seen), None)
-            if fresh is not None:
-                seen.add(fresh)
-                going.append(group)
-                yield fresh
-        waiting = going
 
 
 def fill_budget(ids: Iterable[str], size: Callable[[str], int], budget: int) -> list[str]:
@@ -306,7 +293,7 @@ class TreeRetriever(BaseRetriever):
 class CollapsedTreeRetriever(TreeRetriever):
     """Collapsed tree search: all nodes at once, nearest first; a summary stands for the leaves under it.
 
-    An overview question is answered from the root down by the most informative leaves of each part.
+    An overview question is answered by the leaves that together say most.
     """
 
     def _ordered(self, query: str, view: QueryView) -> Iterator[str]:
@@ -352,49 +339,49 @@ class LeavesRetriever(TreeRetriever):
 
 
 def overview(view: QueryView) -> Iterator[str]:
-    """Yield the most informative leaf of each cluster, the parts of the tree in turn; then the others."""
-    given: dict[str, None] = {}
-    seen: dict[str, None] = {}
-    roots = _nearest_first(view, view.roots())
-    view.pass_by(roots)
-    for cluster in round_robin(_clusters(view, id_) for id_ in roots):
-        leaves = [cluster] if view.is_leaf(cluster) else view.leaves_among(view.children(cluster))
-        fresh = [id_ for id_ in leaves if id_ not in seen]
-        seen.update(dict.fromkeys(fresh))
-        if fresh:
-            best = _most_informative(view, fresh)[0]
-            given[best] = None
-            yield best
-    yield from _most_informative(view, [id_ for id_ in seen if id_ not in given])
+    """Yield the leaves under the roots that together say most of the documents; see `cover`."""
+    leaves: dict[str, None] = {}
+    layer = view.roots()
+    while layer:
+        view.pass_by(layer)
+        leaves.update(dict.fromkeys(view.leaves_among(layer)))
+        below = (child for id_ in layer if not view.is_leaf(id_) for child in view.children(id_))
+        layer = [id_ for id_ in dict.fromkeys(below) if id_ not in leaves]
+    yield from cover([view.node(id_) for id_ in sorted(leaves)])
 
 
-def _clusters(view: QueryView, node_id: str) -> Iterator[str]:
-    """Yield the nodes under a node that have leaves, of siblings the nearest to the question first."""
-    if view.is_leaf(node_id):
-        yield node_id
-        return
-    children = view.children(node_id)
-    inner = _nearest_first(view, [id_ for id_ in children if not view.is_leaf(id_)])
-    view.pass_by(inner)
-    yield from round_robin(_clusters(view, id_) for id_ in inner)
-    if len(inner) < len(children):
-        yield node_id
+def cover(leaves: Sequence[NodeRecord]) -> Iterator[str]:
+    """Yield the ids of leaves, each the one that adds most to those before it for its length.
 
+    A submodular coverage (Lin and Bilmes 2011): a word is worth the root of the number of leaves with it,
+    less each time that it is said again.
+    """
+    words = {leaf.id: Counter(tokens(leaf.text)) for leaf in leaves}
+    having = Counter(word for found in words.values() for word in found)
+    size = {leaf.id: max(SHORTEST, count_tokens(leaf.text)) for leaf in leaves}
+    document = {leaf.id: leaf.document_id for leaf in leaves}
+    told, used = Counter[str](), Counter[str | None]()
 
-def _nearest_first(view: QueryView, ids: list[str]) -> list[str]:
-    near = view.similarities(ids)
-    return sorted(ids, key=lambda id_: (-near[id_], id_))
+    def gain(id_: str) -> float:
+        worth = fsum(
+            sqrt(having[word]) * TOLD_AGAIN ** told[word] * (1 - TOLD_AGAIN**count)
+            for word, count in words[id_].items()
+            if having[word] > 1
+        )
+        return SAME_DOCUMENT ** used[document[id_]] * worth / size[id_]
 
-
-def _most_informative(view: QueryView, leaves: list[str]) -> list[str]:
-    """Return leaves by informativeness and, with weight ASKED, by similarity to the question."""
-    if not leaves:
-        return []
-    near = view.similarities(leaves)
-    values = list(near.values())
-    middle, spread = float(np.mean(values)), float(np.std(values)) or 1.0
-    worth = {id_: view.node(id_).weight + ASKED * (near[id_] - middle) / spread for id_ in leaves}
-    return sorted(leaves, key=lambda id_: (-worth[id_], id_))
+    queue = [(-gain(id_), id_) for id_ in words]
+    heapify(queue)
+    while queue:
+        best = queue[0][1]
+        now = (-gain(best), best)
+        if len(queue) > 1 and now > min(queue[1:3]):  # a gain only falls: the others' are at most as noted
+            heapreplace(queue, now)
+            continue
+        heappop(queue)
+        told.update(words[best])
+        used[document[best]] += 1
+        yield best
 
 
 TREES: Mapping[str, type[TreeRetriever]] = {  # by name

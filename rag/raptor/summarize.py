@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from rag.errors import LLMError, LLMGarbled
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.text.normalize import clean
@@ -70,27 +69,6 @@ def rarities(texts: Iterable[str]) -> dict[str, float]:
         seen.update(set(tokens(text)))
         count += 1
     return {word: math.log(count / known) for word, known in seen.items()}
-
-
-def weights(texts: Sequence[str], rarity: Mapping[str, float]) -> list[float]:
-    """Return how informative each text is about all of them, in standard deviations from the mean.
-
-    A word of medium frequency weighs most, ``ln(1 + df) √ln(n / df)``; the sum is divided by √length.
-    """
-    if not texts:
-        return []
-    having = Counter(word for text in texts for word in set(tokens(text)))
-    values = np.array(
-        [
-            math.fsum(
-                math.log1p(having[word]) * math.sqrt(rarity.get(word, 0.0)) for word in set(tokens(text))
-            )
-            / math.sqrt(max(1, count_tokens(text)))
-            for text in texts
-        ]
-    )
-    spread = float(values.std()) or 1.0
-    return [float(value) for value in (values - values.mean()) / spread]
 
 
 def _sentences(member: int, text: str) -> Iterable[_Sentence]:
@@ -205,5 +183,5 @@ def _check_summary(answer: str) -> str:
     """Return the answer as one paragraph; raises LLMGarbled where it is empty or far too long."""
     summary = " ".join(answer.split())
     if not summary or count_tokens(summary) > LONGEST:
-        raise LLMGarbled("The model sent a summary that is empty or far too long. Choose another model.")
+        raise LLMGarbled(N_("The model sent a summary that is empty or far too long. Choose another model."))
     return summary

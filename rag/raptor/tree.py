@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from rag.errors import Cancelled, EmbeddingError, RetrievalError, TreeMissing
+from rag.i18n import N_
 from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
 from rag.raptor.clustering import ClusteringOptions, Members, clusters
 from rag.raptor.summarize import SIZE as SUMMARY
-from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities, weights
+from rag.raptor.summarize import ExtractiveSummariser, Summariser, rarities
 from rag.text.chunking import Splitting, split
 from rag.text.document import LoadedDocument
 from rag.text.prompt_parts import count_tokens
@@ -34,6 +35,8 @@ SIZE = 100  # tokens of a leaf by the embedding model's tokenizer, as in the pap
 LONGEST = 400  # tokens of a sentence; a longer one is a table or text without full stops, and is cut
 SUMMARIES_A_LEAF = 0.2  # over 60 stories and meetings, 7,522 leaves: 1,430 summaries
 SECONDS_A_NODE = 0.06  # on two cores, mostly for the embedding
+CHEAP = 300.0  # seconds of a build that begins by itself
+LEAST = 60_000  # characters of documents that are more than a prompt has room for
 _LETTERS = 4.2  # Latin letters of a token
 _OF_LONG = Splitting(size=int(SIZE * _LETTERS), overlap=0)
 Keep = Callable[[Sequence[NodeRecord]], None]
@@ -161,7 +164,7 @@ def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
 
 def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
-        raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
+        raise Cancelled(N_("Building the tree was stopped. It goes on where it was when it is built again."))
 
 
 def leaf_id(document_id: str, place: int) -> str:
@@ -326,6 +329,13 @@ class Forest:
         model = self.summariser.name != ExtractiveSummariser.name if by_model is None else by_model
         return estimate(self.trees.characters(self.due(rewrite_summaries=rewrite_summaries)), by_model=model)
 
+    def worth_building(self) -> bool:
+        """Return True where the documents are more than a prompt has room for, and trees take minutes."""
+        made = {branch.document_id for branch in self.trees.list()}
+        ready = [record.id for record in self.documents.list() if record.state == "ready"]
+        missing = self.trees.characters([id_ for id_ in ready if id_ not in made])
+        return (bool(made) or missing >= LEAST) and estimate(missing, by_model=False).seconds <= CHEAP
+
     def due(self, *, rewrite_summaries: bool = False) -> list[str]:
         """Return the ids of the ready documents whose branch is missing, or was built with other settings.
 
@@ -393,7 +403,10 @@ class Forest:
         """Raise RetrievalError where there is no tree yet."""
         if not self._ready_branches():
             raise TreeMissing(
-                "There is no tree over these documents yet. Build one, or choose another way of searching."
+                N_(
+                    "There is no tree over these documents yet. Build one, or choose another way of "
+                    "searching."
+                )
             )
 
     def nearest(
@@ -421,7 +434,6 @@ class Forest:
         text, record = self.documents.text(document_id), self.documents.get(document_id)
         cut = leaves(text, self.documents.chunks(document_id), count=self.embedder.count_tokens)
         texts = [text[leaf.start : leaf.end] for leaf in cut]
-        informativeness = weights(texts, rarities(texts))
         return [
             NodeRecord(
                 id=leaf_id(document_id, at),
@@ -431,7 +443,6 @@ class Forest:
                 end=leaf.end,
                 page=leaf.page,
                 heading=leaf.heading,
-                weight=informativeness[at],
                 document_id=document_id,
                 document=record.name,
                 sha256=record.sha256,

@@ -21,7 +21,7 @@ from tests.e2e.visitor import Visitor, click
 pytestmark = pytest.mark.slow(reason="builds the wheel and installs 140 packages from the package index")
 MOST = 5_000_000  # bytes of the wheel
 PACKAGES = ("api", "rag", "storage", "ui")
-NOT_BASE = ("torch", "transformers", "sentence_transformers", "sklearn")
+NOT_BASE = ("torch", "transformers", "sentence_transformers", "sklearn", "scipy")
 
 
 @dataclass

@@ -143,12 +143,13 @@ def _library(database: Database, owner: str) -> Library:
 
 
 def _put(library: Library, number: int) -> None:
-    record, _ = library.add(f"{number}.md", _text(number, library.owner).encode())
+    record, _ = library.add(f"{number}.md", text_of(number, library.owner).encode())
     for _ in library.index(record.id):
         pass
 
 
-def _text(number: int, owner: str) -> str:
+def text_of(number: int, owner: str) -> str:
+    """Return a document; those of two people differ in a word, or not at all."""
     dice, topic = random.Random(number), TOPICS[number % len(TOPICS)]
     own = "" if number % 3 == 0 else f" {CANARY[owner]}"
     lines = [

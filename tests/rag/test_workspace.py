@@ -253,3 +253,22 @@ def test_a_file_that_cannot_be_read_is_not_replaced_by_other_documents(here: Wor
     assert (
         answer.error is not None and "broken.pdf" in answer.error and "Nothing was searched." in answer.error
     )
+
+
+def test_trees_are_built_by_themselves_over_a_large_library_with_a_model(services: Services, here: Workspace):
+    def add(name: str, letters: int) -> None:
+        text = "The mill was let. " * (letters // 18)
+        record, _ = here.library.documents.add(name, *here.library.files.save(text.encode()))
+        here.library.documents.save_chunks(record.id, text, [], [])
+        here.library.documents.set_state(record.id, "ready")
+
+    model = {"llm_model": "one", "llm_base_url": "http://127.0.0.1:9/v1"}
+    add("short.txt", 1000)
+    services.apply(model)
+    assert not here.builds_trees()  # its text fits into a prompt
+    add("long.txt", 100_000)
+    assert here.builds_trees()
+    add("longer.txt", 5_000_000)
+    assert not here.builds_trees()  # it would take more than minutes
+    services.apply({"raptor": "extractive"})
+    assert here.builds_trees()

@@ -1,9 +1,12 @@
 """A backup of everything in one file, made beside the running app, and put into an empty data directory."""
 
 import json
+import os
+import shutil
 import stat
 import tarfile
 from io import BytesIO
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +16,7 @@ from storage.conversations import Conversations
 from storage.database import VERIFIED, Database
 from storage.documents import Documents
 from storage.encryption import PassphraseNeeded
-from storage.errors import DatabaseDamaged, DatabaseTooNew, DataDirectoryLocked, StorageError
+from storage.errors import DatabaseDamaged, DatabaseTooNew, DataDirectoryLocked, DiskFull, StorageError
 from storage.files import Files
 from storage.records import ChunkSpan, PageSpan
 from tests.storage.test_damage import contents, drop_pages
@@ -159,6 +162,27 @@ def test_an_original_that_is_gone_or_damaged_is_named_and_the_rest_is_kept(datab
     restoring.restore_into(tmp_path / "new", tmp_path / "all.tar")
     assert Files(tmp_path / "new", "ann").path(kept.sha256).read_bytes() == b"a"
     assert len([path for path in (tmp_path / "new" / "files").rglob("*") if path.is_file()]) == 1
+
+
+def test_a_written_backup_is_read_back_from_the_disk_when_it_is_alone(database, tmp_path, monkeypatch):
+    """The part of a backup that was killed is in the way of no other."""
+    (tmp_path / ".all.tar.part").write_bytes(b"of a backup that was killed")
+    dropped, there = [], {}
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, *told: dropped.append(told))
+
+    def note(what, *_):
+        there[what] = {path.name for path in tmp_path.iterdir()}
+
+    archives.write(database.directory, tmp_path / "all.tar", {}, note)
+    assert dropped == [(0, 0, os.POSIX_FADV_DONTNEED)]
+    assert there["copying the ledger"] == {"data", ".all.tar.part", ".all.tar.ledger"}
+    assert there["reading the backup again"] == {"data", ".all.tar.part"}
+
+
+def test_a_backup_larger_than_what_is_free_is_not_unpacked(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=archive.stat().st_size - 1))
+    with pytest.raises(DiskFull, match="MB are free there"):
+        restoring.restore_into(tmp_path / "new", archive, lambda *_: pytest.fail("unpacked"))
 
 
 def test_nothing_is_restored_over_anything(database, archive, tmp_path):

@@ -87,8 +87,14 @@ def test_the_note_says_who_holds_the_directory(database):
     assert note["since"].startswith("20")
 
 
-def test_a_new_directory_is_private(database):
-    assert stat.S_IMODE(database.directory.stat().st_mode) == 0o700
+def test_a_new_directory_is_private(tmp_path):
+    directory, umask = tmp_path / "new", os.umask(0)
+    try:
+        DataDirectoryLock(directory).acquire()
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert stat.S_IMODE((directory / "footnote.lock").stat().st_mode) == 0o600
 
 
 def test_a_path_that_cannot_be_a_directory_is_told_in_a_sentence(tmp_path: Path):

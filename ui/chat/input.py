@@ -14,8 +14,10 @@ from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.i18n import _, ngettext, translated
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
@@ -23,7 +25,6 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
 from ui.chat import composer, message, scope, sidebar
-from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
 from ui.components.messages import action, show_errors
 from ui.documents.upload import add_files, report
@@ -31,7 +32,6 @@ from ui.server.services import services
 
 BOX, TURN = "question", "turn"
 TURN_ONLY = 1.0  # seconds in which only the turn is drawn
-NOT_ADDED = "Not asked yet: the file with it was not added. {} Attach another, or ask without it."
 _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
 
 
@@ -47,7 +47,7 @@ class _SentQuestion:
 def show_box(here: Workspace, limit_mb: int) -> None:
     """Show the chat input, which also takes files."""
     st.chat_input(
-        "Ask your documents",
+        _("Ask your documents"),
         key=BOX,
         accept_file="multiple",
         max_upload_size=limit_mb,
@@ -66,10 +66,10 @@ def show_refused_question(here: Workspace) -> None:
         del st.session_state[_REFUSED]
         return
     with st.container(border=True, key="refused"):
-        st.error(label(said, 500), icon=":material/error:")
+        st.error(label(translated(said), 500), icon=":material/error:")
         st.session_state.setdefault(_REWORDED, sent.text)  # Streamlit forgets it while it is not drawn
-        st.text_area("Your question", key=_REWORDED)
-        action("Ask again", "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
+        st.text_area(_("Your question"), key=_REWORDED)
+        action(_("Ask again"), "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -135,7 +135,14 @@ def _send(here: Workspace) -> None:
         return
     sent = _SentQuestion(asked.text, chat, chosen, read_first, alone=not asked.files)
     if lines and not read_first:
-        _refuse(sent, NOT_ADDED.format("; ".join(f"{line.name}: {line.outcome}" for line in lines)))
+        failed = "; ".join(f"{line.name}: {translated(line.outcome)}" for line in lines)
+        _refuse(
+            sent,
+            _(
+                "Not asked yet: the file with it was not added. {files} Attach another, or ask without it.",
+                files=failed,
+            ),
+        )
     else:
         _ask(sent, here)
 
@@ -200,7 +207,7 @@ def _follow_answer(
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
         if deadline is None:
             key = f"stop-{turn.answer_id}"
-            action("Stop", "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
+            action(_("Stop"), "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
 
 
@@ -224,16 +231,22 @@ class _PartialAnswer:
                     self.query.caption(said)
             case SearchedIn() | NarrowedTo() | Coverage():
                 self.query.caption(scope.told(event))
-            case Reworked() | Reranking():
+            case Reworked() | Reranking() | ReadingPlan(begun=True):
                 self.status.caption(_doing(event))
-            case Degraded():
-                with self.failures:
-                    message.show_degraded((event,))
+            case BatchRead():
+                self.status.progress(event.done / event.total, text=_doing(event))
             case Sources(passages):
                 self.found = True
                 self.status.caption(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
+            case _:
+                self._take_failure(event)
+
+    def _take_failure(self, event: object) -> None:
+        if isinstance(event, Degraded):
+            with self.failures:
+                message.show_degraded((event,))
 
     def draw(self) -> None:
         """Show the text so far."""
@@ -246,13 +259,24 @@ class _PartialAnswer:
         if services().llm is None:
             self.status.empty()
         else:
-            self.status.caption("Writing…")
+            self.status.caption(_("Writing…"))
 
 
-def _doing(event: Reworked | Reranking) -> str:
-    if isinstance(event, Reworked):
-        return "Working on the last answer…"
-    return f"Reranking {event.passages} passages…"
+def _doing(event: Reworked | Reranking | ReadingPlan | BatchRead) -> str:
+    match event:
+        case Reworked():
+            return _("Working on the last answer…")
+        case BatchRead(done, total):
+            return _("Reading whole documents: {done} of {total} requests", done=done, total=total)
+        case Reranking(passages):
+            return ngettext("Reranking {count} passage…", "Reranking {count} passages…", passages)
+        case ReadingPlan(passages, requests, tokens):
+            return _(
+                "Reading {passages} passages: {requests} requests, about {tokens} tokens",
+                passages=f"{passages:,}",
+                requests=f"{requests:,}",
+                tokens=f"{tokens:,}",
+            )
 
 
 def _reading(passages: int, *, starting: bool) -> str:
@@ -261,13 +285,18 @@ def _reading(passages: int, *, starting: bool) -> str:
     >>> _reading(1, starting=False), _reading(4, starting=True)
     ('Reading 1 passage…', 'Starting the model, then reading 4 passages…')
     """
-    read = f"eading {count(passages, 'passage')}…"
-    return f"Starting the model, then r{read}" if starting else f"R{read}"
+    if starting:
+        return ngettext(
+            "Starting the model, then reading {count} passage…",
+            "Starting the model, then reading {count} passages…",
+            passages,
+        )
+    return ngettext("Reading {count} passage…", "Reading {count} passages…", passages)
 
 
 def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | None) -> None:
     seen, priority = 0, services().render_priority
-    partial.status.caption("Searching your documents…")
+    partial.status.caption(_("Searching your documents…"))
     while not _passed(deadline, chat):
         fresh = job.since(seen, wait=POLL)
         seen += len(fresh)

@@ -92,6 +92,21 @@ def action(
     st.button(name, icon=f":material/{icon}:", key=key, type=kind, on_click=callback, args=args, **options)
 
 
+def dialog(
+    title: str, icon: str, width: Literal["small", "medium", "large"] = "small"
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Make a function open a dialog, whose title is in the language of the page."""
+
+    def decorate(body: Callable[P, None]) -> Callable[P, None]:
+        @wraps(body)
+        def opened(*args: P.args, **kwargs: P.kwargs) -> None:
+            st.dialog(translated(title), width=width, icon=icon)(body)(*args, **kwargs)
+
+        return opened
+
+    return decorate
+
+
 def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
     """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
     with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=at):

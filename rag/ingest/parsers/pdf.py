@@ -28,6 +28,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
 from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
 from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
@@ -638,7 +639,11 @@ def read_pdf(path: Path) -> LoadedDocument:
     with open_pdf(path) as pdf:
         if len(pdf) > MAX_PAGES:
             raise DocumentRefused(
-                f"has {len(pdf):,} pages, of {MAX_PAGES:,} at most. Split it and add the parts."
+                N_(
+                    "has {number} pages, of {max_pages} at most. Split it and add the parts.",
+                    number=f"{len(pdf):,}",
+                    max_pages=f"{MAX_PAGES:,}",
+                )
             )
         for number in range(len(pdf)):
             page, is_picture, share = _page(pdf, number, read[-1].foot if read else None)
@@ -666,7 +671,7 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
     except pypdfium2.PdfiumError as error:
         if "assword" in str(error):
             raise DocumentRefused(LOCKED) from error
-        raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
+        raise DocumentRefused(N_("is damaged: it cannot be opened as a PDF.")) from error
 
 
 def readings(

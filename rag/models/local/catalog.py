@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag.errors import OwnModelUnusable
+from rag.i18n import N_
 from rag.models.local.gguf import read_head
 from rag.models.packaged.wheels import Wheel
 
@@ -115,7 +116,7 @@ _PARTS_0_5B = (
 QWEN_1_5B = ModelPackage(
     name="qwen2.5-coder-1.5b",
     title="Qwen2.5-Coder-1.5B-Instruct",
-    good_for="answers in English, Korean and Japanese",
+    good_for=N_("answers in English, Korean and Japanese"),
     file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     bytes=1_117_320_768,
     memory=1_950_000_000,
@@ -129,7 +130,7 @@ QWEN_1_5B = ModelPackage(
 QWEN_0_5B = ModelPackage(
     name="qwen2.5-coder-0.5b",
     title="Qwen2.5-Coder-0.5B-Instruct",
-    good_for="small and fast, lower quality",
+    good_for=N_("small and fast, lower quality"),
     file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     bytes=491_400_064,
     memory=700_000_000,
@@ -145,7 +146,7 @@ HUB_MODELS = (
     HubModel(
         name="qwen2.5-1.5b",
         title="Qwen2.5-1.5B-Instruct",
-        good_for="short answers in English, Korean, Japanese and other languages",
+        good_for=N_("short answers in English, Korean, Japanese and other languages"),
         file="qwen2.5-1.5b-instruct-q4_k_m.gguf",
         bytes=1_117_320_736,
         memory=1_950_000_000,
@@ -155,7 +156,7 @@ HUB_MODELS = (
     HubModel(
         name="granite-3.3-2b",
         title="Granite-3.3-2B-Instruct",
-        good_for="answers in English, Korean, Japanese and nine other languages",
+        good_for=N_("answers in English, Korean, Japanese and nine other languages"),
         file="granite-3.3-2b-instruct-Q4_K_M.gguf",
         bytes=1_545_303_328,
         memory=2_600_000_000,
@@ -165,7 +166,7 @@ HUB_MODELS = (
     HubModel(
         name="qwen2.5-3b",
         title="Qwen2.5-3B-Instruct",
-        good_for="better answers, half as fast",
+        good_for=N_("better answers, half as fast"),
         file="qwen2.5-3b-instruct-q4_k_m.gguf",
         bytes=2_104_932_768,
         memory=3_200_000_000,

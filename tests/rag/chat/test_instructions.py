@@ -65,3 +65,10 @@ def test_instructions_cannot_leave_their_fence():
 def test_instructions_are_bounded():
     told = instructions_text([(str(n), "Use short words. " * 20) for n in range(40)])
     assert count_tokens(told) < INSTRUCTION_TOKENS + 100
+
+
+def test_instructions_are_kept_up_to_the_last_token():
+    fence = "<instructions collection='HR'>\nBe brief.\n</instructions>"
+    both, room = [("HR", "Be brief."), ("IT", "Be brief.")], 2 * (count_tokens(fence) + 2)
+    assert fence in instructions_text(both, room) and "IT" in instructions_text(both, room)
+    assert "IT" not in instructions_text(both, room - 1)

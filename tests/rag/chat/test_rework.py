@@ -7,13 +7,14 @@ from rag.chat.answer import Sources
 from rag.chat.conversation import Conversation
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import RagPipeline
-from rag.chat.prompts import conversation_text, rework_messages
+from rag.chat.prompts import CONVERSATION, conversation_text, rework_messages
 from rag.chat.rework import rework_asked
 from rag.citations.cite import Citation
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.passage import Passage
+from rag.text.prompt_parts import count_tokens
 from storage.answers import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf, ask
@@ -211,3 +212,8 @@ def test_the_conversation_is_the_newest_turns_that_fit():
     told = conversation_text(turns, 300)
     assert "Question 8" in told and "Question 0" not in told
     assert conversation_text(turns, 10) == ""
+    before, _, after = CONVERSATION.partition("{turns}")
+    last = conversation_text(turns[-1:], 300).removeprefix(before).removesuffix(after)
+    room = count_tokens(CONVERSATION) + count_tokens(last) + 2
+    assert conversation_text(turns, room) == before + last + after
+    assert conversation_text(turns, room - 1) == ""

@@ -218,6 +218,11 @@ def passage_of(text: str) -> Passage:
 
 
 DEBT = "As of June 25, 2022 and May 25, 2021, Acme had $11.0 billion and $6.0 billion of debt, respectively."
+TAXES = (
+    "Taxes paid were $750 million and $742 million for Q3 2021 and Q3 2022, and $3.4 billion and $4.3 billion"
+    " for the nine months ended June 30, 2021 and 2022. In Q3 2021 rent came to 80 thousand dollars."
+    " In Q3 2022 rent came to 90 thousand dollars."
+)
 WINDOWS = """\
 | Three months ended September 30, | 2022 | 2021 |
 |---|---|---|
@@ -233,6 +238,16 @@ WINDOWS = """\
             DEBT,
             "Acme had $11.0 billion of debt as of June 25, 2022.",
             "Acme had $6.0 billion of debt as of June 25, 2022.",
+        ),
+        (
+            TAXES,
+            "Taxes paid were $742 million in Q3 2022.",
+            "Taxes paid were $742 million in Q3 2021.",
+        ),
+        (
+            TAXES,
+            "Taxes paid were $742 million in Q3 2022, and rent came to 90 thousand dollars.",
+            "Taxes paid were $742 million in Q3 2022, and rent came to 80 thousand dollars.",
         ),
         (
             WINDOWS,

@@ -41,6 +41,16 @@ def test_a_row_without_lines_is_read_by_label_and_period(claim: str):
     assert all(LOOSE[span.start : span.end].startswith(("Lamps", "Garden", "Total")) for span in found.spans)
 
 
+YEARS = "| Net sales | 2023 | 2022 | Share 2023 |\n|---|---|---|---|\n| Lamps | 110 | 100 | 30% |\n| Garden | 90 | 120 | 12% |"
+
+
+def test_a_change_that_no_column_states_is_calculated():
+    found = read("Net sales of Lamps rose 10% in 2023.", YEARS)
+    assert found is not None and found.holds and found.calculation == "(110 - 100) / 100 = 10.0 %"
+    found = read("Net sales of Garden fell 20% in 2023.", YEARS)
+    assert found is not None and not found.holds and found.said == "(90 - 120) / 120 = -25.0 %"
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
@@ -113,6 +123,26 @@ Net liabilities 65,388 10,434 75,822
 """
 PAYMENTS = "Payments (in millions)\nYear Ending June 30, Operating Leases Finance Leases\n2024 2,625 1,706\n2025 2,334 2,025\n"
 LINES = "| Line | Opened | Stations | Riders 2019 | Riders 2022 |\n|---|---|---|---|---|\n| Red | 14 May 1978 | 19 | 61.2 million | 48.9 million |\n| Blue | 2 June 1994 | 15 | 38.4 million | 40.1 million |"
+FLOWS = """CASH FLOWS STATEMENTS
+(In millions)
+Three Months Ended September 30, 2022 2021
+Operations
+Net cash from operations 23,198 24,540
+Financing
+Common stock repurchased (5,573) (7,684)
+Net cash used in financing (10,883) (16,276)
+"""
+BALANCE = """(In millions)
+October 30, January 30,
+2022 2022
+Cash and cash equivalents $ 2,800 $ 1,990
+Securities 10,343 19,218
+Total assets $ 40,488 $ 44,187
+"""
+FISCAL = (
+    "| (in millions) | Three Months Ended October 30, 2022 | Three Months Ended October 31, 2021 |\n|---|---|---|\n"
+    "| Lamps | 2,115 | 4,092 |\n\nLamps sold less in the third quarter of fiscal year 2023."
+)
 FLATS = "표 2. 2022년 말 기준\n\n| 자치구 | 인구(천 명) | 공원 면적(㎢) |\n|---|---|---|\n| 가람구 | 412 | 3.1 |\n| 나루구 | 287 | 5.6 |\n| 다솜구 | 354 | 2.2 |"
 
 
@@ -133,6 +163,20 @@ FLATS = "표 2. 2022년 말 기준\n\n| 자치구 | 인구(천 명) | 공원 면
          "The Blue Line opened on 14 May 1978 and has 15 stations."),
         (LINES, "Riders on the Red Line dropped from 61.2 to 48.9 million between 2019 and 2022.",
          "Riders on the Blue Line dropped from 40.1 to 38.4 million between 2019 and 2022."),
+        (FLOWS, "Net cash from operations was $23.2 billion in the three months ended September 30, 2022.",
+         "Net cash from operations was $24.5 billion in the three months ended September 30, 2022."),
+        (FLOWS, "Common stock of $5.6 billion was repurchased in the quarter, down from $7.7 billion a year earlier.",
+         "Common stock of $7.7 billion was repurchased in the quarter, up from $5.6 billion a year earlier."),
+        (FLOWS, "Net cash from operations fell by $1,342 million compared with the three months ended September 30, 2021.",
+         "Net cash from operations rose by $1,342 million compared with the three months ended September 30, 2021."),
+        (BALANCE, "Total assets shrank from $44.2 billion to $40.5 billion.",
+         "Total assets grew from $40.5 billion to $44.2 billion."),
+        (BALANCE, "Total assets were $40.5 billion at October 30, 2022.",
+         "Cash and securities together came to $10,343 million at October 30, 2022."),
+        (FISCAL, "Lamps brought in $2.1 billion in the third quarter of fiscal 2023.",
+         "Lamps brought in $4.1 billion in the third quarter of fiscal 2023."),
+        (SEGMENTS, "Total sales were $30.8 billion in the three months ended March 31, 2023.",
+         "Total sales were $30.4 billion in the three months ended March 31, 2023."),
         (FLATS, "2022년 말 나루구의 인구는 28만 7천 명이다.", "2022년 말 나루구의 인구는 35만 4천 명이다."),
         (FLATS, "다솜구의 공원 면적은 2.2㎢로 가장 작습니다.", "가람구의 공원 면적은 3.1㎢로 가장 작습니다."),
     ],

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 
 import pytest
 
-from rag.connectors.ssrf import is_public
+from rag.connectors.ssrf import display_url, is_public, parse_url
 
 NOT_REACHABLE = [
     "0.0.0.0/8",
@@ -94,3 +94,14 @@ def test_addresses_that_the_registry_calls_reachable_are_public(network: str):
 )
 def test_the_metadata_server_of_a_cloud_is_not_public(address: str):
     assert not is_public(ip_address(address))
+
+
+def test_the_port_is_that_of_the_scheme_unless_it_is_named():
+    urls = ("http://a.example", "https://a.example", "https://a.example:8443/x")
+    assert [parse_url(url).port for url in urls] == [80, 443, 8443]
+
+
+def test_an_address_of_100_characters_is_shown_whole_and_a_longer_one_shortened():
+    whole = "https://a.example/".ljust(100, "x")
+    assert display_url(whole) == whole
+    assert display_url(whole + "y") == whole[:99] + "…"

@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,16 @@ def test_a_removed_document_leaves_every_index(library: Library):
     assert in_step(library)
     with pytest.raises(NotFound):
         library.files.path(sha256)
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+def test_an_ingest_that_stops_at_any_step_leaves_words_and_ledger_in_agreement(library: Library, steps: int):
+    record, _ = library.add("castle.md", CASTLE.encode())
+    ingest = library.index(record.id)
+    for _ in islice(ingest, steps):
+        pass
+    ingest.close()  # type: ignore[attr-defined]
+    assert library.indexes.words.ids() == library.documents.chunk_ids()
 
 
 @pytest.mark.parametrize("stage", ["words", "meaning"])

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 
-from rag.models.llm_stream import ThrottledStream
+from rag.models.llm_stream import PAUSE, Throttle, ThrottledStream
 
 
 async def _words(arrivals: list[tuple[bytes, bool]]) -> AsyncIterator[bytes]:
@@ -39,6 +40,16 @@ def test_it_pauses_after_each_word_that_had_to_be_waited_for_once_it_may():
 def test_words_that_are_there_already_are_read_without_a_pause():
     arrivals = [(b"a", False), (b"b", True), (b"c", True), (b"d", False), (b"e", True)]
     assert _read(arrivals, throttled_from=b"a") == [b"a", b"-", b"b", b"c", b"d", b"-", b"e"]
+
+
+def test_the_more_answers_are_read_at_once_the_longer_each_waits():
+    throttle, waits = Throttle(), []
+    with ExitStack() as reading:
+        for _ in range(200):
+            reading.enter_context(throttle.answering())
+            waits.append(throttle.seconds)
+    assert waits[:40] == [PAUSE] * 40 and waits[199] == 0.5
+    assert throttle.seconds == PAUSE
 
 
 def test_nothing_is_lost_where_it_is_never_throttled():

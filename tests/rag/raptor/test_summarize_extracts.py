@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from rag.raptor.summarize import extract, rarities, weights
+from rag.raptor.summarize import extract, rarities
 from rag.text.prompt_parts import count_tokens
 
 TEXTS = [
@@ -40,18 +40,3 @@ def test_of_little_there_is_a_little_extract(texts):
 def test_one_sentence_too_long_is_better_than_none():
     long = "The ship sailed on " * 100 + "home."
     assert extract([long, long], rarities([long])) == long
-
-
-def test_a_text_that_shares_its_words_with_some_others_weighs_most():
-    texts = [
-        "engine pump oil",
-        "engine pump bearings",
-        "soup",
-        "gull",
-        "the rail",
-        "engine oil pump bearings",
-    ]
-    found = weights(texts, rarities(texts))
-    assert max(found) == found[-1]
-    assert sum(found) == pytest.approx(0.0, abs=1e-9)
-    assert weights([], {}) == []

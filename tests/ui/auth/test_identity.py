@@ -39,6 +39,7 @@ def test_where_nothing_is_set_there_is_one_local_user():
 
 def test_an_auth_table_has_people_sign_in_at_its_providers():
     assert auth_mode(settings(), AUTH) == OpenID(("",))
+    assert auth_mode(settings(), {**AUTH, "cookie_secret": "s" * 32}) == OpenID(("",))
     named = {"redirect_uri": "x", "cookie_secret": AUTH["cookie_secret"], "google": AUTH, "entra": AUTH}
     assert auth_mode(settings(), named) == OpenID(("google", "entra"))
 

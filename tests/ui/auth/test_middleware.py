@@ -275,6 +275,8 @@ def test_a_session_is_resumed_only_by_the_person_whom_the_proxy_names_as_its_own
         assert resumed(port, "anns", **{"X-Forwarded-User": "bob"}) == []
         assert resumed(port, "nobodys", **{"X-Forwarded-User": "ann"}) == []
         assert resumed(port, "anns, anns", **{"X-Forwarded-User": "bob"}) == []
+        new = {"Sec-WebSocket-Protocol": "streamlit, xsrf", "X-Forwarded-User": "ann"}
+        assert ["sec-websocket-protocol", "streamlit, xsrf"] in stream(port, **new)
 
 
 def test_a_session_is_resumed_only_with_the_sign_in_cookie_of_its_owner(monkeypatch):

@@ -76,7 +76,7 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     (hr,) = here.library.collections.list()
     at = page("chat")
     at.session_state[NEXT] = ((hr.id,), ())
-    assert control(at.run()) == "Search in: 1 collection" and chips(at) == ["*Remove* HR (collection)"]
+    assert control(at.run()) == "Search in: 1 collection" and chips(at) == ["*Remove* HR"]
     at.chat_input[0].set_value("What is there?").run()
     (made,) = [one for one in here.conversations.list() if one.id != chat]
     assert [one.id for one in here.choices.of(made.id)] == [hr.id]
@@ -164,7 +164,7 @@ def test_each_choice_is_a_chip_and_one_click_removes_it(page: Page, here: Worksp
     (document,) = [one for one in here.choices.of(chat) if one.kind == "document"]
     here.library.collections.delete(hr.id)
     at = page("chat", chat=chat)
-    assert chips(at) == ["*Remove* HR (collection, deleted)", "*Remove* a.txt"]
+    assert chips(at) == ["*Remove* HR (deleted)", "*Remove* a.txt"]
     at.button(key=f"chip-collection-{hr.id}").click().run()
     assert [one.id for one in here.choices.of(chat)] == [document.id]
     at.button(key=f"chip-document-{document.id}").click().run()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, DocumentRefused
-from rag.ingest.parsers import load, load_steps, run_to_end
+from rag.ingest.parsers import archive, load, load_steps, run_to_end
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, zipped
 
@@ -74,6 +74,17 @@ def test_an_archive_of_nothing_readable_says_why(tmp_path: Path) -> None:
         load(zipped(tmp_path / "y", {}), "a.zip")
 
 
+def test_files_that_fill_what_an_archive_may_unpack_to_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MAX_UNPACKED", 1 << 20)
+    half = b"x" * (1 << 19)
+    path = zipped(tmp_path / "x", {"a.txt": half, "b.txt": half})
+    assert [len(content) for _, content in archive.read_zip(path).attached] == [1 << 19, 1 << 19]
+    with pytest.raises(DocumentRefused, match="unpacks to more than 1 MB"):
+        archive.read_zip(zipped(tmp_path / "y", {"a.txt": half, "b.txt": half + b"x"}))
+
+
 def locked(path: Path) -> None:
     zipped(path, {"a.txt": b"Veldham"})
     content = bytearray(path.read_bytes())
@@ -118,5 +129,5 @@ def test_reading_an_archive_can_be_stopped(tmp_path: Path) -> None:
 
 def test_a_locked_flag_is_that_of_a_real_archive(tmp_path: Path) -> None:
     locked(tmp_path / "x")
-    with zipfile.ZipFile(tmp_path / "x") as archive, pytest.raises(RuntimeError, match="encrypted"):
-        archive.read("a.txt")
+    with zipfile.ZipFile(tmp_path / "x") as opened, pytest.raises(RuntimeError, match="encrypted"):
+        opened.read("a.txt")

@@ -125,3 +125,15 @@ def test_output_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     command = [sys.executable, "-c", "while True: print('more' * 1000)"]
     with pytest.raises(DocumentRefused, match=r"^a\.pdf holds more than 1 MB .* Split it"):
         sandbox.run_program(command, b"", "a.pdf", timeout=20, memory=1 << 30)
+
+
+def test_a_reader_that_closed_its_output_may_still_end_well() -> None:
+    code = "import os, time; os.write(1, b'read'); os.close(1); os.close(2); time.sleep(0.5)"
+    command = [sys.executable, "-c", code]
+    assert sandbox.run_program(command, b"", "a.pdf", timeout=20, memory=1 << 30) == b"read"
+
+
+def test_a_reader_is_warned_a_second_before_its_time_is_up() -> None:
+    code = "import resource; print(*resource.getrlimit(resource.RLIMIT_CPU))"
+    command = [sys.executable, "-c", code]
+    assert sandbox.run_program(command, b"", "a.pdf", timeout=20, memory=1 << 30) == b"21 22\n"

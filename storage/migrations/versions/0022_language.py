@@ -1,0 +1,11 @@
+"""Users: the language of the interface that a person chose; none where the browser's is taken."""
+
+from alembic import op
+from sqlalchemy import Column, String
+
+revision = "0022"
+down_revision = "0025"
+
+
+def upgrade() -> None:
+    op.add_column("users", Column("language", String(), nullable=True))

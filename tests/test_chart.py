@@ -1,0 +1,46 @@
+"""The Helm chart, without Helm: its values are those that the templates name, and each template is YAML."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+CHART = Path(__file__).parents[1] / "deploy" / "helm" / "footnote"
+TEMPLATES = sorted((CHART / "templates").glob("*.yaml"))
+ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+
+
+def filled(text: str) -> str:
+    """Return a template with every block taken once, and each action replaced by a word."""
+    lines = [line for line in text.splitlines() if not re.fullmatch(rf"\s*{ACTION.pattern}\s*", line)]
+    return ACTION.sub("word", "\n".join(lines))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_every_value_that_a_template_names_is_there(template: Path):
+    for name in re.findall(r"\.Values\.([\w.]+)", template.read_text()):
+        value = VALUES
+        for part in name.split("."):
+            assert part in value, name
+            value = value[part]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_each_template_is_yaml_whose_blocks_are_closed(template: Path):
+    text = template.read_text()
+    actions = [action.split()[0] for action in ACTION.findall(text)]
+    assert sum(action in ("if", "with", "range") for action in actions) == actions.count("end")
+    found = yaml.safe_load(filled(text))
+    assert found["apiVersion"] and found["kind"] and found["metadata"]["name"]
+
+
+def test_the_pod_is_walled_in_as_the_image_is_made_to_be():
+    pod = yaml.safe_load(filled((CHART / "templates" / "deployment.yaml").read_text()))["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    walls = container["securityContext"]
+    assert pod["spec"]["securityContext"]["runAsUser"] == 10001
+    assert walls["readOnlyRootFilesystem"] and not walls["allowPrivilegeEscalation"]
+    assert walls["capabilities"] == {"drop": ["ALL"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} >= {"data", "tmp"}
