@@ -44,6 +44,9 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
     click(page.get_by_role("button", name="Other search"), then=dialog.get_by_text("Search mode"))
     yield "other search"
     close(dialog)
+    click(page.get_by_role("button", name="Other model"), then=dialog.get_by_role("combobox", name="Model"))
+    yield "other model"
+    close(dialog)
     click(page.get_by_role("link", name="Source 1").first, then=dialog.get_by_role("img"))
     yield "source"
     page.goto(f"{url}/library")
@@ -56,6 +59,9 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
     close(dialog)
     click(page.get_by_role("button", name="harbour-report.pdf", exact=True), then=dialog.get_by_role("img"))
     yield "document"
+    chip = page.get_by_role("button", name="Remove harbour-report.pdf")
+    click(page.get_by_role("button", name="Chat with document"), then=chip)
+    yield "scope"
     page.goto(f"{url}/library?view=Sources")
     click(page.get_by_role("button", name="Add a source"), then=dialog)
     yield "source form"
@@ -102,7 +108,7 @@ def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: 
         visitor.rested()
         found[state] = violations(visitor.page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
-    assert len(found) == 14
+    assert len(found) == 16
 
 
 FOCUSED = """

@@ -24,14 +24,6 @@ ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
 
 MAX_CHIPS = 8  # of a scope; more of it are only counted
-KIND_ICONS: Mapping[Kind, str] = {
-    "collection": "folder",
-    "document": "description",
-    "tag": "sell",
-    "type": "draft",
-    "since": "event",
-    "until": "event",
-}
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Filter, ...]]
 """Ids of collections, documents and tags, and filters."""
@@ -82,14 +74,9 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
         return
     with st.container(key="scope-chips", horizontal=True, gap="xsmall", vertical_alignment="center"):
         for one in chosen[:MAX_CHIPS]:
-            icon = KIND_ICONS[one.kind] if one.there else "warning"
             name = translated(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
             shown = label(name, 40) if one.there else _("{name} (deleted)", name=label(name, 40))
-            show_chip(
-                f":material/{icon}: {shown}",
-                f"chip-{one.kind}-{one.id}",
-                partial(_drop, conversation, here, one),
-            )
+            show_chip(shown, f"chip-{one.kind}-{one.id}", partial(_drop, conversation, here, one))
         if len(chosen) > MAX_CHIPS:
             st.caption(_("and {number} more", number=f"{len(chosen) - MAX_CHIPS:,}"), width="content")
 
