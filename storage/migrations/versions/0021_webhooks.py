@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import JSON, Column, DateTime, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
 
-revision = "0025"
-down_revision = "0021"
+revision = "0021"
+down_revision = "0020"
 
 
 def upgrade() -> None:

@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import JSON, Column
 
-revision = "0021"
+revision = "0020"
 down_revision = "0019"
 
 
