@@ -195,13 +195,19 @@ def _model(server: Services) -> CheckResult:
     return check_server(server.settings.llm_base_url)
 
 
-_M_ARENA_MAX = -8  # glibc's mallopt parameter
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # glibc's mallopt parameters
+LARGE = 1 << 20  # bytes
 MAX_ARENAS = 2
 
 
 def limit_malloc_arenas() -> None:
-    """Limit glibc's malloc arenas, so that threads reuse freed memory: each page run is a thread."""
+    """Limit glibc's malloc arenas, so that threads reuse freed memory: each page run is a thread.
+
+    What is large goes back to the system when it is freed, however large something else was before.
+    """
     if sys.platform != "linux":
         return
     with suppress(AttributeError):  # musl has no such setting
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, MAX_ARENAS)
+        malloc = ctypes.CDLL(None)
+        malloc.mallopt(_M_ARENA_MAX, MAX_ARENAS)
+        malloc.mallopt(_M_MMAP_THRESHOLD, LARGE)

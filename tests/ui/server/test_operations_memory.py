@@ -33,14 +33,39 @@ libc.fflush(out)
 """
 
 
-def pools(*arguments: str) -> int:
-    ended = subprocess.run(
-        [sys.executable, "-c", THREADS, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return ended.stdout.count("<heap nr=")
+TEXTS = """
+import sys
+from pathlib import Path
+if len(sys.argv) > 1:
+    from ui.server.operations import limit_malloc_arenas
+    limit_malloc_arenas()
+def memory():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) >> 10
+freed = bytearray(30 << 20)  # from now on glibc keeps what is smaller
+del freed
+idle, texts, kept = memory(), [], []
+for _ in range(10):
+    texts.append(b"x" * (2 << 20))
+    kept.append(bytearray(100_000))
+del texts
+print(memory() - idle)
+"""
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives threads pools of their own")
+def run(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these settings")
+
+
 def test_threads_share_two_pools():
-    assert pools() > MAX_ARENAS
-    assert pools("shared") <= MAX_ARENAS
+    assert run(THREADS).count("<heap nr=") > MAX_ARENAS
+    assert run(THREADS, "shared").count("<heap nr=") <= MAX_ARENAS
+
+
+def test_large_texts_go_back_to_the_system_when_they_are_freed():
+    assert int(run(TEXTS)) > 15
+    assert int(run(TEXTS, "limited")) < 5
