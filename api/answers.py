@@ -7,6 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from rag.chat.answer import Condensed, Done, Sources
+from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.checking import Checked
@@ -14,6 +16,7 @@ from rag.citations.cite import Citation
 from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
+from rag.text.language import language
 from rag.text.prompt_parts import count_tokens
 from storage.records import AnswerState, CitationRecord, CitationStatus, Message, PassageRecord
 
@@ -65,6 +68,14 @@ class UsageOut(BaseModel):
     total_tokens: int
 
 
+class ReadingOfferOut(BaseModel):
+    """Cost of reading a whole scope with the model: its passages, requests, and tokens, estimated."""
+
+    passages: int
+    requests: int
+    tokens: int
+
+
 class AnswerOut(BaseModel):
     """A cited answer. `conversation_id` and `answer_id` are null where it was not stored."""
 
@@ -76,6 +87,10 @@ class AnswerOut(BaseModel):
     standalone_question: str | None
     searched_in: str | None
     narrowed_to: str | None
+    coverage: str | None = Field(description="How much of a whole scope was read for the answer.")
+    reading_offer: ReadingOfferOut | None = Field(
+        description="Cost of reading all of the scope with the model, where not all was read: `read_all`."
+    )
     left_out: list[str] = Field(description="Sentences on parts of the search that failed.")
     timings_ms: dict[str, float]
     usage: UsageOut
@@ -141,6 +156,7 @@ class AnswerBuilder:
     passages: Sequence[Passage] = ()
     model: str | None = None
     notes: dict[str, str] = field(default_factory=dict)
+    offer: ReadingOfferOut | None = None
     left_out: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     prompt_tokens: int = 0
@@ -148,8 +164,10 @@ class AnswerBuilder:
     def take(self, event: object) -> None:
         """Take an event."""
         match event:
-            case Condensed() | SearchedIn() | NarrowedTo():
+            case Condensed() | SearchedIn() | NarrowedTo() | Coverage():
                 self._note(event)
+            case ReadingPlan(passages, requests, tokens, begun=False):
+                self.offer = ReadingOfferOut(passages=passages, requests=requests, tokens=tokens)
             case Degraded():
                 self.left_out.append(event.sentence)
             case Sources(passages):
@@ -161,7 +179,7 @@ class AnswerBuilder:
             case Sent(_, messages):
                 self.prompt_tokens += sum(count_tokens(content) for _, content in messages)
 
-    def _note(self, event: Condensed | SearchedIn | NarrowedTo) -> None:
+    def _note(self, event: Condensed | SearchedIn | NarrowedTo | Coverage) -> None:
         match event:
             case Condensed(question):
                 self.notes["standalone_question"] = question
@@ -169,6 +187,8 @@ class AnswerBuilder:
                 self.notes["searched_in"] = said
             case NarrowedTo(said):
                 self.notes["narrowed_to"] = said
+            case Coverage():
+                self.notes["coverage"] = event.said(language(self.notes.get("standalone_question", "")))
 
     def _take_text(self, event: Done | Checked) -> None:
         self.text, self.citations = event.text, event.citations
@@ -196,6 +216,8 @@ class AnswerBuilder:
             standalone_question=self.notes.get("standalone_question"),
             searched_in=self.notes.get("searched_in"),
             narrowed_to=self.notes.get("narrowed_to"),
+            coverage=self.notes.get("coverage"),
+            reading_offer=self.offer,
             left_out=self.left_out,
             timings_ms=self.timings_ms,
             usage=self.usage,
@@ -219,6 +241,8 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
         "standalone_question": message.standalone_question,
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
+        "coverage": message.coverage,
+        "reading_offer": message.reading_offer,
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],
         "timings_ms": dict(message.timings_ms),
         "conversation_id": conversation_id,

@@ -48,6 +48,11 @@ class AskRequest(BaseModel):
     documents: Names = Field([], description="Ids of documents to search.")
     retriever: RetrieverName | None = Field(None, description="Search mode; by default that of the settings.")
     k: int | None = Field(None, ge=1, le=50, description="Passages to answer from.")
+    read_all: bool = Field(
+        False,
+        description="Read all of the scope for a question about whole documents, where a model is connected "
+        "and that takes more requests than begin without being asked for.",
+    )
     stream: bool = Field(False, description="Send the events as they come (text/event-stream).")
     store: bool = Field(False, description="Keep question and answer as a chat.")
     conversation_id: Name | None = Field(None, description="The chat to go on with; it is stored there.")
@@ -63,6 +68,7 @@ class AskRequest(BaseModel):
             self.k,
             self.store,
             self.conversation_id,
+            self.read_all,
         )
 
 

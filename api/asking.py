@@ -29,6 +29,7 @@ class AskedQuestion:
     k: int | None = None
     store: bool = False
     conversation_id: str | None = None
+    read_all: bool = False
 
 
 @dataclass
@@ -74,7 +75,12 @@ def _begin(access: Access, question: AskedQuestion) -> Asking:
         return Asking(
             access,
             access.workspace.answer(
-                question.text, question.history, scope=scope, retriever=question.retriever, k=question.k
+                question.text,
+                question.history,
+                scope=scope,
+                retriever=question.retriever,
+                k=question.k,
+                read_all=question.read_all,
             ),
         )
     return _begin_stored(access, question)
@@ -95,10 +101,10 @@ def _begin_stored(access: Access, question: AskedQuestion) -> Asking:
     if conversation_id is None and question.history:
         begun = workspace.begin_with(question.history, searching)
         try:
-            turn = workspace.ask(begun, question.text)
+            turn = workspace.ask(begun, question.text, read_all=question.read_all)
         except FootnoteError:
             workspace.delete_conversation(begun)
             raise
     else:
-        turn = workspace.ask(conversation_id, question.text, searching=searching)
+        turn = workspace.ask(conversation_id, question.text, searching=searching, read_all=question.read_all)
     return Asking(access, workspace.answering(turn.answer_id), turn.conversation_id, turn.answer_id)

@@ -1,32 +1,39 @@
 """Mutation test: change the code in one place at a time, and see that a test fails.
 
-    python benchmarks/mutants.py [--count 100] [--seed 0] [--area NAME] [--json]
+    python benchmarks/mutants.py [--count 100] [--seed 0] [--area NAME] [--state FILE] [--json]
 
 The mutants are drawn evenly from the areas that guard answers and people (citations, owners, paths, sandbox,
 backup, sign-in, prompts), the same ones for each seed: a comparison turned, a condition negated, `not`, a
-call or a returned value dropped, `and` for `or`, another constant. Each is run in a copy of the tree against
-the tests that mirror its module or import it, then against the others of its package. Prints each with what
-became of it; the exit status is 0 where at least .95 are killed. `equivalent_mutants.tsv` names survivors
-that change nothing, with the reason.
+call or a returned value dropped, `and` for `or`, another constant. Each is run in a copy of the tree: first
+the test file that mirrors its module, then those that import it, last the others of its package, until a test
+fails that passes without the change. Prints each with the test that noticed it, and says where that was by
+running out of time. A stopped run continues from its state file; delete the lines of survivors there to run
+them again. The exit status is 0 where at least .95 are killed. `equivalent_mutants.tsv` names survivors that
+change nothing, with the reason.
 """
 
 import argparse
 import ast
 import json
+import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.tsv")
 WANTED = 0.95  # share of the mutants that tests must notice
-SECONDS = 300.0  # for the tests of one mutant; one that never ends is noticed, too
+SECONDS = 1800.0  # for one stage of the tests of one mutant; one that never ends is noticed, too
 AREAS: Mapping[str, Sequence[str]] = {
     "citations": ("rag/citations/*.py",),
     "owners": tuple(f"storage/{name}.py" for name in ("accounts", "collections", "choices", "documents")),
@@ -158,31 +165,30 @@ def draw(count: int, seed: int, areas: Mapping[str, Sequence[str]], root: Path =
     return [one for one, _ in zip(turns, range(count), strict=False)]
 
 
-def reaching_tests(file: str, root: Path = ROOT) -> list[str]:
-    """Return the test files that mirror a module, then those that import it; none with a browser or kills."""
+def stages(file: str, root: Path = ROOT) -> tuple[list[str], list[str], list[str]]:
+    """Return the test files that mirror a module, that import it, and the others of its package.
+
+    None has a browser or kills. The last reach the module through what its package offers.
+    """
     path = Path(file)
     package, module = ".".join(path.parent.parts), ".".join(path.with_suffix("").parts)
     forms = (f"from {module} import", f"import {module}\n", f"import {module} as")
-    mirrored, importing = [], []
+    mirrored, importing, others = [], [], []
     for test in sorted((root / "tests").rglob("test_*.py")):
         place = test.relative_to(root)
         text = test.read_text("utf-8")
-        if place.parts[1] in UNTESTED:
-            continue
-        if place.parent == Path("tests") / path.parent and f"{test.stem}_".startswith(f"test_{path.stem}_"):
+        beside = place.parent == Path("tests") / path.parent
+        if beside and f"{test.stem}_".startswith(f"test_{path.stem}_"):
             mirrored.append(str(place))
-        elif any(form in text for form in forms) or _imports(text, package, path.stem):
+        elif place.parts[1] not in UNTESTED and (
+            any(form in text for form in forms) or _imports(text, package, path.stem)
+        ):
             importing.append(str(place))
-    through = reaching_tests(IN_A_CHILD[module], root) if module in IN_A_CHILD else []
-    return list(dict.fromkeys([*mirrored, *through, *importing]))
-
-
-def package_tests(file: str, root: Path = ROOT) -> list[str]:
-    """Return the other test files of a module's package, which reach it through what the package offers."""
-    folder = root / "tests" / Path(file).parent
-    named = reaching_tests(file, root)
-    found = [str(test.relative_to(root)) for test in sorted(folder.glob("test_*.py"))]
-    return [test for test in found if test not in named]
+        elif beside:
+            others.append(str(place))
+    if module in IN_A_CHILD:
+        mirrored += stages(IN_A_CHILD[module], root)[0]
+    return mirrored, *([test for test in tests if test not in mirrored] for tests in (importing, others))
 
 
 def _imports(text: str, package: str, name: str) -> bool:
@@ -193,45 +199,103 @@ def _imports(text: str, package: str, name: str) -> bool:
 
 @dataclass(frozen=True)
 class MutantResult:
-    """Mutant with whether a test failed."""
+    """Mutant with the test that failed, empty where none did, and True where it failed by taking too long."""
 
     mutant: Mutant
-    killed: bool
+    by: str = ""
+    timed_out: bool = False
+
+    def __str__(self) -> str:
+        if not self.by:
+            return f"SURVIVED {self.mutant}"
+        return f"killed   {self.mutant}  by {self.by}{', which took too long' * self.timed_out}"
 
 
-def run(drawn: Sequence[Mutant], root: Path, *, seconds: float = SECONDS) -> Iterator[MutantResult]:
-    """Run each mutant in `root`, a copy of the tree, and yield its result.
+class Copy:
+    """Copy of the tree, in which mutants are run one after another."""
 
-    Raises RuntimeError where the tests of a module fail without any change, since nothing follows from that.
-    """
-    for file in {one.file: None for one in drawn}:
-        source = (root / file).read_text("utf-8")
-        left = [one for one in drawn if one.file == file]
-        named = reaching_tests(file, root)
-        for tests in (named[:1], named[1:], package_tests(file, root)):  # most are noticed by the first
-            if left and not _passes(tests, root, seconds):
-                raise RuntimeError(f"The tests of {file} fail without a mutant, or take too long.")
-            survivors = []
-            for one in left:
-                (root / file).write_text(one.applied(source), "utf-8")
-                if _passes(tests, root, seconds):
-                    survivors.append(one)
-                else:
-                    yield MutantResult(one, killed=True)
-            (root / file).write_text(source, "utf-8")
-            left = survivors
-        yield from (MutantResult(one, killed=False) for one in left)
+    def __init__(self, root: Path, *, seconds: float = SECONDS) -> None:
+        self._root, self._seconds = root, seconds
+        self._sound: set[str] = set()
+        self.left_out: set[str] = set()
+        """Tests that fail without a change, too, from which nothing follows."""
+
+    def run(self, mutant: Mutant) -> MutantResult:
+        """Run the tests with a mutant until one fails that passes without it."""
+        file = self._root / mutant.file
+        source = file.read_text("utf-8")
+        for tests in stages(mutant.file, self._root):
+            while True:
+                file.write_text(mutant.applied(source), "utf-8")
+                try:
+                    by, timed_out = self._first_failing(tests, self._seconds)
+                finally:
+                    file.write_text(source, "utf-8")
+                if not by:
+                    break
+                if self._passes(by):
+                    return MutantResult(mutant, by, timed_out)
+                self.left_out.add(by)
+        return MutantResult(mutant)
+
+    def _passes(self, test: str) -> bool:
+        if test not in self._sound and not self._first_failing([test], 10 * self._seconds)[0]:
+            self._sound.add(test)
+        return test in self._sound
+
+    def _first_failing(self, tests: Sequence[str], seconds: float) -> tuple[str, bool]:
+        """Return the first test that fails, empty where none does, and True where it took too long."""
+        tests = [test for test in tests if test not in self.left_out]
+        if not tests:
+            return "", False
+        options = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        deselected = (f"--deselect={test}" for test in sorted(self.left_out))
+        command = [sys.executable, "-m", "pytest", *options, *deselected, *tests]
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+            status = _status(command, self._root, output, seconds)
+            output.seek(0)
+            said = output.read()
+        if status in (0, 5):  # 5: every test is deselected
+            return "", False
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - |$)", said, re.M)
+        return failed[1] if failed else tests[0], status is None or "from pytest-timeout" in said
 
 
-def _passes(tests: Sequence[str], root: Path, seconds: float) -> bool:
-    if not tests:
-        return True
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+def _status(command: Sequence[str], root: Path, output: IO[str], seconds: float) -> int | None:
+    """Run a command; return its exit status, None after so many seconds. No process of its own is left."""
+    environment = {**os.environ, "PYTHONPATH": str(root)}  # before an editable installation of the same code
+    with subprocess.Popen(
+        command, cwd=root, env=environment, stdout=output, stderr=output, start_new_session=True
+    ) as running:
+        try:
+            return running.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+
+
+def known(state: Path | None) -> dict[Mutant, MutantResult]:
+    """Return the results that a state file holds, a line of JSON each."""
+    rows = state.read_text("utf-8").splitlines() if state is not None and state.exists() else []
+    results = (json.loads(row) for row in rows)
+    found = (MutantResult(**{**row, "mutant": Mutant(**row["mutant"])}) for row in results)
+    return {result.mutant: result for result in found}
+
+
+def results(drawn: Sequence[Mutant], copy: Copy, state: Path | None = None) -> Iterator[MutantResult]:
+    """Yield the result of each mutant: from the state file, or by running it and writing it there."""
+    decided = known(state)
+    for mutant in drawn:
+        if mutant in decided:
+            yield decided[mutant]
+            continue
+        result = copy.run(mutant)
+        if state is not None:
+            with state.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(result)) + "\n")
+        yield result
 
 
 def equivalents(file: Path = EQUIVALENT) -> set[tuple[str, str]]:
@@ -246,23 +310,26 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--area", choices=AREAS)
+    parser.add_argument("--state", type=Path, help="file of results, from which a stopped run continues")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     areas = {asked.area: AREAS[asked.area]} if asked.area else AREAS
-    known = equivalents()
-    drawn = [one for one in draw(asked.count, asked.seed, areas) if (one.file, one.change) not in known]
+    equal = equivalents()
+    drawn = [one for one in draw(asked.count, asked.seed, areas) if (one.file, one.change) not in equal]
+    decided = []
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder) / "copy"
-        shutil.copytree(ROOT, root, ignore=LEFT_OUT)
-        results = []
-        for result in run(drawn, root):
-            results.append(result)
-            print("killed  " if result.killed else "SURVIVED", result.mutant, flush=True)
-    killed = sum(result.killed for result in results)
-    print(f"{killed} of {len(results)} killed; {asked.count - len(drawn)} left out as equivalent")
+        copy = Copy(shutil.copytree(ROOT, Path(folder) / "copy", ignore=LEFT_OUT))
+        for result in results(drawn, copy, asked.state):
+            decided.append(result)
+            print(result, flush=True)
+    killed, late = sum(bool(one.by) for one in decided), sum(one.timed_out for one in decided)
+    left_out = asked.count - len(drawn)
+    print(f"{killed} of {len(decided)} killed, {late} by the time; {left_out} left out as equivalent")
+    for test in sorted(copy.left_out):
+        print("left out, since it fails without a mutant:", test)
     if asked.json:
-        print(json.dumps([asdict(result) for result in results], indent=1))
-    return 0 if killed >= WANTED * len(results) else 1
+        print(json.dumps([asdict(result) for result in decided], indent=1))
+    return 0 if killed >= WANTED * len(decided) else 1
 
 
 if __name__ == "__main__":

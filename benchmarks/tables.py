@@ -1,10 +1,12 @@
 """Cells of PDF tables with the right row and column header, against a truth typed from the pages.
 
     python benchmarks/tables.py FOLDER TRUTH.json
+    python benchmarks/tables.py FOLDER --times 3
 
 The truth is a list of `{"file", "page", "columns": [header, ...], "rows": [[label, cell, ...], ...]}`.
 A cell is right if a table of that page holds it in a row of that label and a column of that header. Files are
-found by name anywhere in the folder. Without a truth the tables of each file are counted by page.
+found by name anywhere in the folder. Without a truth the tables of each file are counted by page. `--times`
+reads all files with and without tables, so many times, and prints the processor time of both.
 """
 
 import argparse
@@ -13,13 +15,15 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers import load
+from rag.ingest.parsers import load, pdf
 from rag.text.chunking import tables
 from rag.text.document import LoadedDocument
 
@@ -71,7 +75,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("folder", type=Path)
     options.add_argument("truth", type=Path, nargs="?")
+    options.add_argument("--times", type=int, default=0, metavar="RUNS")
     given = options.parse_args()
+    if given.times:
+        _time(given.folder, given.times)
+        return
     if given.truth is None:
         _count(given.folder)
         return
@@ -110,6 +118,29 @@ def _count(folder: Path) -> None:
         shown = {page: count for page, count in counts.items() if count}
         print(f"{path.name}: {len(counts)} pages, {time.perf_counter() - started:.2f} s, tables {shown}")
     print(f"{with_tables} of {pages} pages with tables")
+
+
+def _time(folder: Path, runs: int) -> None:
+    paths = sorted(folder.rglob("*.pdf"))
+    _seconds(paths)
+    for _ in range(runs):
+        with patch.object(pdf, "tables_of", lambda *_: []):
+            without = _seconds(paths)
+            with patch.object(pdf, "doubt", lambda *_: 0.0):
+                bare = _seconds(paths)
+        whole = _seconds(paths)
+        print(
+            f"{whole:.2f} s, {whole / without:.2f} of {without:.2f} s without tables, "
+            f"{whole / bare:.2f} of {bare:.2f} s without tables and check of the text layer"
+        )
+
+
+def _seconds(paths: list[Path]) -> float:
+    started = time.process_time()
+    for path in paths:
+        with suppress(DocumentRefused):
+            pdf.read_pdf(path)
+    return time.process_time() - started
 
 
 if __name__ == "__main__":

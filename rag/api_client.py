@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from rag.errors import ApiError
+from rag.i18n import N_
 from rag.settings import http_address
 
 PATIENCE = 60.0  # seconds without a byte; a stream has one every ten
@@ -86,8 +87,11 @@ class ApiClient:
             yield response
         except (OSError, http.client.HTTPException) as error:
             raise ApiError(
-                f"The server at {self._parts.netloc} does not answer: {error or type(error).__name__}. "
-                "Check that it runs there.",
+                N_(
+                    "The server at {host} does not answer: {reason}. Check that it runs there.",
+                    host=self._parts.netloc,
+                    reason=error or type(error).__name__,
+                ),
                 503,
             ) from error
         finally:
@@ -102,7 +106,11 @@ class ApiClient:
         try:
             sentence = str(json.loads(self._read(response))["detail"])
         except (ValueError, TypeError, KeyError):
-            sentence = f"The server at {self._parts.netloc} answered with status {response.status}."
+            sentence = N_(
+                "The server at {host} answered with status {status}.",
+                host=self._parts.netloc,
+                status=response.status,
+            )
         return ApiError(sentence, response.status)
 
     def _read(self, response: http.client.HTTPResponse) -> str:
@@ -116,6 +124,6 @@ class ApiClient:
             fields = json.loads(text)
         except ValueError as error:
             raise ApiError(
-                f"The server at {self._parts.netloc} sent no JSON: is it Footnote's?", 502
+                N_("The server at {host} sent no JSON: is it Footnote's?", host=self._parts.netloc), 502
             ) from error
         return fields if isinstance(fields, dict) else {}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rag.errors import Cancelled, FootnoteError, SettingsError
+from rag.i18n import N_
 from rag.jobs import SERVER, Cancel, Job, Jobs
 from rag.settings import SAVED, Settings, shareable
 from storage import backup
@@ -32,8 +33,10 @@ def check(settings: Settings) -> None:
     """Raise SettingsError where the settings ask for backups that cannot be made."""
     if settings.backup_folder is not None and settings.database_url:
         raise SettingsError(
-            "FOOTNOTE_BACKUP_FOLDER is set, and the ledger lives on a database server: back it up with the "
-            "server's own tools, and leave FOOTNOTE_BACKUP_FOLDER out."
+            N_(
+                "FOOTNOTE_BACKUP_FOLDER is set, and the ledger lives on a database server: back it "
+                "up with the server's own tools, and leave FOOTNOTE_BACKUP_FOLDER out."
+            )
         )
 
 
@@ -96,7 +99,10 @@ class BackupSchedule:
                 error
                 if isinstance(error, FootnoteError)
                 else StorageError(
-                    f"The backup could not be written: {error.strerror}. It is tried again later."
+                    N_(
+                        "The backup could not be written: {strerror}. It is tried again later.",
+                        strerror=error.strerror,
+                    )
                 )
             ) from error
         self._failed = None
@@ -115,8 +121,11 @@ class BackupSchedule:
 def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -> backup.Manifest:
     if not folder.is_dir():
         raise StorageError(
-            f"No backup was written: the folder {folder} is not there. Make it, or mount its disk. It is "
-            "tried again later."
+            N_(
+                "No backup was written: the folder {folder} is not there. Make it, or mount its "
+                "disk. It is tried again later.",
+                folder=folder,
+            )
         )
     for left in (*folder.iterdir(), *settings.data.iterdir()):
         if LEFT.fullmatch(left.name):  # of a backup that was cut off
@@ -126,7 +135,7 @@ def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -
 
     def progress(*_: object) -> None:
         if cancelled():
-            raise Cancelled("The backup was stopped; it is made after the next start.")
+            raise Cancelled(N_("The backup was stopped; it is made after the next start."))
 
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     target = folder / file_name(now, encrypted=bool(passphrase))
@@ -140,9 +149,13 @@ def _refuse_if_full(data: Path, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DiskFull(
-            f"No backup was written: it needs about {needed / 1e6:,.0f} MB in {folder}, and "
-            f"{free / 1e6:,.0f} MB are free there. Free some, or keep fewer backups "
-            "(backup_keep). It is tried again later."
+            N_(
+                "No backup was written: it needs about {needed} MB in {folder}, and {free} MB are "
+                "free there. Free some, or keep fewer backups (backup_keep). It is tried again later.",
+                needed=f"{needed / 1000000.0:,.0f}",
+                folder=folder,
+                free=f"{free / 1000000.0:,.0f}",
+            )
         )
 
 

@@ -11,6 +11,7 @@ from rag.chat.check_text import PASSAGES, TextChecker
 from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
+from rag.chat.whole_reading import Budget
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge
 from rag.citations.reader import StatementReader
@@ -231,10 +232,11 @@ def make_pipeline(
     retriever: RetrieverName | None = None,
     k: int | None = None,
     scope: Scope = EVERYTHING,
+    read_all: bool = False,
 ) -> RagPipeline:
     """Return the RAG pipeline over the documents of a library that are in `scope`.
 
-    `retriever` and `k` override the settings.
+    `retriever` and `k` override the settings. With `read_all` whole documents are read without asking.
     """
     retriever, k, omissions = retriever or settings.retriever, k or settings.k, DegradationRecorder()
     reranker = _reranker_if_there(settings, llm, k, omissions)
@@ -257,6 +259,8 @@ def make_pipeline(
         fetch_k=fetch_k,
         lost_in_the_middle_order=settings.lost_in_the_middle_order,
         conversation_tokens=settings.conversation_tokens,
+        tree=partial(_retriever, library, "raptor-collapsed", k, omissions, options),
+        reading_budget=Budget(settings.reading_requests, settings.reading_requests_most, read_all),
         llm=llm,
         embedder=_embedder_if_there(library, omissions, needed=llm is None),
         judge=None if llm is None else make_judge(settings),

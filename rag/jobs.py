@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from rag.errors import Cancelled, FootnoteError
+from rag.i18n import N_
 from rag.logs import about
 
 E = TypeVar("E")
@@ -185,7 +186,7 @@ class Jobs:
             if running is not None:
                 return running  # type: ignore[return-value]
             if self.closed or owner in self._leaving:
-                raise Cancelled("Footnote is shutting down. Start it again and retry.")
+                raise Cancelled(N_("Footnote is shutting down. Start it again and retry."))
             job: Job[E] = Job(self._watch(key, work), lambda: self._forget(owner, key), key=key)
             self._running[owner, key] = job  # type: ignore[assignment]
         if lane is None:

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from rag.errors import LimitReached
+from rag.i18n import N_
 from rag.settings import Settings
 from storage.accounts import Account
 from storage.errors import StorageError
 
 log = logging.getLogger(__name__)
 
-ASK = "An administrator can raise it."
+ASK = N_("An administrator can raise it.")
 MEGABYTE = 1 << 20
 
 
@@ -52,21 +53,38 @@ class Limits:
         """Raise LimitReached where another document of `size` bytes exceeds the quota."""
         if self.documents is not None and held >= self.documents:
             raise LimitReached(
-                f"You have {held} documents, and may have {self.documents}. Delete some that you no longer "
-                f"need, then add this one again. {ASK}"
+                N_(
+                    "You have {held} documents, and may have {documents}. Delete some that you no longer "
+                    "need, then add this one again. {ask}",
+                    held=held,
+                    documents=self.documents,
+                    ask=ASK,
+                )
             )
         if self.megabytes is not None and held_bytes + size > self.megabytes * MEGABYTE:
             raise LimitReached(
-                f"Your documents take {held_bytes / MEGABYTE:.1f} MB and may take {self.megabytes}; this one "
-                f"has {size / MEGABYTE:.1f}. Delete some that you no longer need, then add it again. {ASK}"
+                N_(
+                    "Your documents take {held_bytes} MB and may take {megabytes}; this one has {size}. "
+                    "Delete some that you no longer need, then add it again. {ask}",
+                    held_bytes=f"{held_bytes / MEGABYTE:.1f}",
+                    megabytes=self.megabytes,
+                    size=f"{size / MEGABYTE:.1f}",
+                    ask=ASK,
+                )
             )
 
     def another_passages(self, held: int, more: int) -> None:
         """Raise LimitReached where a document of `more` passages beside `held` ones exceeds the quota."""
         if self.passages is not None and held + more > self.passages:
             raise LimitReached(
-                f"It would have {more:,} passages. Your other documents have {held:,}, and all together may "
-                f"have {self.passages:,}. Delete some that you no longer need, then add it again. {ASK}"
+                N_(
+                    "It would have {more} passages. Your other documents have {held}, and all together "
+                    "may have {passages}. Delete some that you no longer need, then add it again. {ask}",
+                    more=f"{more:,}",
+                    held=f"{held:,}",
+                    passages=f"{self.passages:,}",
+                    ask=ASK,
+                )
             )
 
     def embedding(self, seconds_today: float) -> None:
@@ -74,17 +92,27 @@ class Limits:
         most = self.embedding_minutes_a_day
         if most is not None and seconds_today >= 60 * most:
             raise LimitReached(
-                f"Making your documents searchable by meaning took {seconds_today / 60:,.0f} minutes today, "
-                f"and may take {most:,}. Until tomorrow (UTC) this one is found by its words. {ASK}"
+                N_(
+                    "Making your documents searchable by meaning took {seconds_today} minutes today, and "
+                    "may take {most}. Until tomorrow (UTC) this one is found by its words. {ask}",
+                    seconds_today=f"{seconds_today / 60:,.0f}",
+                    most=f"{most:,}",
+                    ask=ASK,
+                )
             )
 
     def answer(self, running: int, tokens_today: int) -> None:
         """Raise LimitReached where another answer exceeds the quota now or today."""
         if self.answers_at_once is not None and running >= self.answers_at_once:
-            answers = "1 answer is" if running == 1 else f"{running} answers are"
+            answers = N_("1 answer is") if running == 1 else N_("{running} answers are", running=running)
             raise LimitReached(
-                f"{answers} being written for you, and you may have {self.answers_at_once} at "
-                f"once. Ask again when one is done. {ASK}"
+                N_(
+                    "{answers} being written for you, and you may have {answers_at_once} at once. Ask "
+                    "again when one is done. {ask}",
+                    answers=answers,
+                    answers_at_once=self.answers_at_once,
+                    ask=ASK,
+                )
             )
         self.tokens(tokens_today)
 
@@ -92,8 +120,13 @@ class Limits:
         """Raise LimitReached where today's tokens are used up."""
         if self.tokens_a_day is not None and today >= self.tokens_a_day:
             raise LimitReached(
-                f"You used {today:,} tokens today, of the {self.tokens_a_day:,} that you may. "
-                f"Ask again tomorrow (UTC). {ASK}"
+                N_(
+                    "You used {today} tokens today, of the {tokens_a_day} that you may. Ask again "
+                    "tomorrow (UTC). {ask}",
+                    today=f"{today:,}",
+                    tokens_a_day=f"{self.tokens_a_day:,}",
+                    ask=ASK,
+                )
             )
 
 

@@ -76,6 +76,7 @@ class Services:
         }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
+        self._other_models: dict[str, LLM | LocalModel] = {}  # of the connected server, by name
         self.people, self.audit_trail = People(self.database), AuditTrail(self.database)
         self.removals = Removals(self.people, self.jobs, self.library, self._forget)
         self.page_images = PageImages()
@@ -106,6 +107,20 @@ class Services:
         """Return the settings and the language model that are in use now."""
         return self.settings, self.llm
 
+    def other_model(self, name: str) -> tuple[Settings, LanguageModel | None]:
+        """Return the settings with another model of the connected server, and its client; as `current` does.
+
+        Where no server is connected any more these are the current ones.
+        """
+        settings = self.settings
+        if not settings.connected or name == settings.llm_model:
+            return self.current()
+        settings = settings.model_copy(update={"llm_model": name})
+        with self._lock:
+            if name not in self._other_models and (made := make_llm(settings)) is not None:
+                self._other_models[name] = made
+            return settings, self._other_models.get(name)
+
     def account(self, owner: str) -> Account:
         """Return the account of `owner`."""
         return Account(self.database, owner)
@@ -126,7 +141,9 @@ class Services:
         if owner not in self._workspaces:
             self.account(owner).confirm()
             self.jobs.welcome(owner)
-            self._workspaces[owner] = Workspace(self.database, owner, self.jobs, self.current, self._models)
+            self._workspaces[owner] = Workspace(
+                self.database, owner, self.jobs, self.current, self._models, self.other_model
+            )
         return self._workspaces[owner]
 
     def library(self, owner: str) -> Library:
@@ -253,8 +270,14 @@ class Services:
         if wanted is not None and previous is not None and wanted.settings == previous.settings:
             return
         self.llm = wanted
-        if previous is not None:
-            previous.close()
+        self._close_models(previous)
+
+    def _close_models(self, llm: LLM | LocalModel | None) -> None:
+        with self._lock:
+            others, self._other_models = self._other_models, {}
+        for model in (llm, *others.values()):
+            if model is not None:
+                model.close()
 
     def announce(self, url: str) -> None:
         """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
@@ -276,8 +299,7 @@ class Services:
         if self._announced is not None:
             self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)
-        if self.llm is not None:
-            self.llm.close()
+        self._close_models(self.llm)
         for workspace in self._workspaces.values():
             workspace.library.close()
         self.database.close()

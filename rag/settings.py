@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from rag.connectors.ssrf import parse_allowed
 from rag.errors import SettingsError
+from rag.i18n import N_
 
 PREFIX = "FOOTNOTE_"
 NEVER_SHOWN = frozenset({"vector_store_arguments"})  # a class may be given keys in any of them
@@ -260,6 +261,20 @@ class Settings(BaseSettings):
         le=100_000,
         description="Tokens of the newest turns that the answering model is shown with a follow-up, at most "
         "a quarter of its context. 0 shows none. A small local model is shown none.",
+    )
+    reading_requests: int = Field(
+        8,
+        ge=0,
+        le=1000,
+        description="Requests to the language model that reading a whole scope begins without being asked "
+        "for: “summarise this”, “list all”. Where it takes more, reading all is offered with its cost.",
+    )
+    reading_requests_most: int = Field(
+        100,
+        ge=1,
+        le=1000,
+        description="Requests of one such answer. Of a larger scope, evenly spread passages are read, and "
+        "the answer says how many.",
     )
     rerank_seconds: float = Field(
         10.0,
@@ -529,12 +544,22 @@ def _read_secrets(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     if not isinstance(table, dict):
-        raise SettingsError(f"In {path} footnote is no table. Write its settings under [footnote].")
+        raise SettingsError(
+            N_("In {path} footnote is no table. Write its settings under [footnote].", path=path)
+        )
     unknown = table.keys() - Settings.model_fields.keys() - RENAMED.keys()
     if unknown:
-        raise SettingsError(f"{path} has no setting called {min(unknown)!r}. Correct or remove it.")
+        raise SettingsError(
+            N_(
+                "{path} has no setting called {unknown}. Correct or remove it.",
+                path=path,
+                unknown=repr(min(unknown)),
+            )
+        )
     return _by_present_name(table)
 
 
@@ -544,5 +569,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):  # whoever opens the directory says so
         return {}
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
     return values if isinstance(values, dict) else {}

@@ -5,11 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any
+from typing import Any, get_args
 
 from rag.chat.answer import Done, Sources
 from rag.chat.check_text import CHECK, CheckedText, CheckProgress
@@ -32,6 +33,7 @@ from rag.factory import (
     make_text_checker,
     reading_seconds,
 )
+from rag.i18n import N_
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
@@ -41,7 +43,7 @@ from rag.quota import Limits, Quota
 from rag.settings import RetrieverName, Settings
 from rag.undo import Deletions
 from storage.accounts import Account
-from storage.answers import Feedback, Standings, Traces
+from storage.answers import Feedback, Standings, Trace, Traces
 from storage.audit_log import AuditLog, Detail, Kind
 from storage.choices import Choices
 from storage.conversations import Conversations
@@ -54,12 +56,45 @@ from storage.webhooks import WebhookEvent, WebhookRecord, Webhooks
 
 log = logging.getLogger(__name__)
 
+OtherModel = Callable[[str], tuple[Settings, LanguageModel | None]]
+
 MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 MOST_INTRODUCED = 100  # documents whose introduction is kept
 EVERY = 1_000_000  # messages of a conversation
 CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
+
+
+CHOSEN_SEARCH, CHOSEN_MODEL = "chosen_search", "chosen_model"  # their keys among the stored settings
+
+
+@dataclass(frozen=True)
+class AnswerWith:
+    """Search mode and language model that were chosen for one answer; without, those of the settings.
+
+    `read_all` is the consent to read whole documents, which each answer needs anew.
+    """
+
+    retriever: RetrieverName | None = None
+    model: str | None = None
+    read_all: bool = False
+
+    @classmethod
+    def of(cls, trace: Trace | None) -> "AnswerWith":
+        """Return what an earlier answer was made with, by its stored settings."""
+        kept = {} if trace is None else trace.settings
+        name = kept.get(CHOSEN_SEARCH)
+        return cls(name if name in get_args(RetrieverName) else None, kept.get(CHOSEN_MODEL))
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is stored of it with the answer."""
+        chosen = {CHOSEN_SEARCH: self.retriever, CHOSEN_MODEL: self.model}
+        return {name: value for name, value in chosen.items() if value}
+
+
+USUAL = AnswerWith()
 
 
 class Workspace:
@@ -72,8 +107,12 @@ class Workspace:
         jobs: Jobs,
         current: Current,
         opened: SharedEmbedders | None = None,
+        other_model: OtherModel | None = None,
     ):
-        """Open nothing heavy yet; `opened` shares the embedding models of the process."""
+        """Open nothing heavy yet; `opened` shares the embedding models of the process.
+
+        `other_model` returns settings and client of another model, by its name.
+        """
         self.owner = owner
         self.conversations, self.choices = Conversations(database, owner), Choices(database, owner)
         self.traces, self.feedback = Traces(database, owner), Feedback(database, owner)
@@ -100,7 +139,7 @@ class Workspace:
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._asking = threading.Lock()  # held from the check of the quota to the start of the answer
-        self._current = current
+        self._current, self._other_model = current, other_model
 
     def recover(self) -> None:
         """Repair the library, continue unfinished documents, and open what the first question needs."""
@@ -111,27 +150,43 @@ class Workspace:
         self.library.indexes.words.answering.warm()
 
     def pipeline_within(
-        self, scope: Scope, *, retriever: RetrieverName | None = None, k: int | None = None
+        self,
+        scope: Scope,
+        *,
+        retriever: RetrieverName | None = None,
+        k: int | None = None,
+        model: str | None = None,
+        read_all: bool = False,
     ) -> RagPipeline:
-        """Return the RAG pipeline in a scope; `retriever` and `k` override the settings."""
-        settings, llm = self._current()
-        return make_pipeline(settings, self.library, llm, retriever=retriever, k=k, scope=scope)
+        """Return the RAG pipeline in a scope; `retriever`, `k` and `model` override the settings."""
+        current = self._current
+        if model and self._other_model is not None:
+            current = self._metered(partial(self._other_model, model))
+        settings, llm = current()
+        return make_pipeline(
+            settings, self.library, llm, retriever=retriever, k=k, scope=scope, read_all=read_all
+        )
 
     def pipeline(
         self,
         conversation_id: str | None = None,
         attached: Sequence[AttachedRecord] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> RagPipeline:
         """Return the RAG pipeline with the current settings, in the scope of a conversation.
 
-        Documents `attached` to a question are its scope instead; `retriever` overrides the settings.
+        Documents `attached` to a question are its scope instead; `made_with` overrides the settings.
         """
+        scope = EVERYTHING
         if attached:
             self._refuse_unread(attached)
-            return self.pipeline_within(scope_of_attached(attached), retriever=retriever)
-        scope = EVERYTHING if conversation_id is None else scope_of(self.choices, conversation_id)
-        return self.pipeline_within(scope, retriever=retriever)
+            scope = scope_of_attached(attached)
+        elif conversation_id is not None:
+            scope = scope_of(self.choices, conversation_id, self.library.profiles)
+        made = self.pipeline_within(
+            scope, retriever=made_with.retriever, model=made_with.model, read_all=made_with.read_all
+        )
+        return replace(made, made_with={**made.made_with, **made_with.notes})
 
     def add(
         self, name: str, content: bytes | Iterable[bytes], collection_id: str | None = None
@@ -210,25 +265,29 @@ class Workspace:
         conversation_id: str | None,
         question: str,
         *,
-        searching: Sequence[Collection[str]] = (),
+        searching: Sequence[Collection[Any]] = (),
         after: Collection[str] = (),
+        read_all: bool = False,
     ) -> TurnRecord:
         """Commit a question and answer it in a job, once the documents `after` are read.
 
-        Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags),
-        or everything; it is deleted where the question is refused. The documents `after` are attached to the
-        question, which is searched in them alone. A conversation with a scope includes them from then on.
+        Without a conversation a new one is begun, whose scope is `searching` (collections, documents, tags,
+        filters), or everything; it is deleted where the question is refused. The documents `after` are
+        attached to the question, which is searched in them alone. A conversation with a scope includes them
+        from then on.
+        With `read_all` whole documents are read without asking.
         """
+        made_with = AnswerWith(read_all=read_all)
         self.deletions.finish()  # what was deleted before a question is not found by it
         if conversation_id is None:
-            return self._answered(lambda: self._opened_with(question, searching, after), after)
+            return self._answered(lambda: self._opened_with(question, searching, after), after, made_with)
         if after:
             self.choices.add(conversation_id, after)
         try:
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, made_with)
         except AnswerPending:
             self._settle_in(conversation_id)
-            return self._asked(conversation_id, question, after)
+            return self._asked(conversation_id, question, after, made_with)
 
     def answer(
         self,
@@ -238,6 +297,7 @@ class Workspace:
         scope: Scope = EVERYTHING,
         retriever: RetrieverName | None = None,
         k: int | None = None,
+        read_all: bool = False,
     ) -> Job[Any]:
         """Answer a question in a job and store nothing; its events are those of the pipeline.
 
@@ -246,7 +306,7 @@ class Workspace:
         asked = validated_question(question)
 
         def work(cancelled: Cancel) -> Iterator[Any]:
-            pipeline = self.pipeline_within(scope, retriever=retriever, k=k)
+            pipeline = self.pipeline_within(scope, retriever=retriever, k=k, read_all=read_all)
             passages: Sequence[Passage] = ()
             done: Done | None = None
             for event in pipeline.ask(asked, newest(history), cancelled):
@@ -293,36 +353,41 @@ class Workspace:
         *,
         searched: str | None = None,
         widened: bool = False,
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> TurnRecord:
         """Ask a new version of an earlier question; `searched` is searched word for word.
 
-        A `widened` one is searched in the whole scope, whatever documents it names. `retriever` is for this
+        A `widened` one is searched in the whole scope, whatever documents it names. `made_with` is for this
         answer alone.
         """
         begin = partial(self._conversation().begin_version, question_id, question)
-        return self._answered(lambda: begin(searched=searched, widened=widened), retriever=retriever)
+        return self._answered(lambda: begin(searched=searched, widened=widened), made_with=made_with)
 
-    def answer_again(self, answer_id: str, retriever: RetrieverName | None = None) -> TurnRecord:
-        """Generate another answer to a question, with this `retriever` if given; earlier ones are kept."""
+    def answer_again(self, answer_id: str, made_with: AnswerWith | None = None) -> TurnRecord:
+        """Generate another answer to a question; earlier ones are kept.
+
+        It is made with the search mode and the model that the earlier one was, unless others are given.
+        """
         asked = self.conversations.message(self.conversations.message(answer_id).question_id or "")
         return self.otherwise(
             asked.id,
             asked.content,
             searched=asked.standalone_question,
             widened=asked.narrowed_to is not None,
-            retriever=retriever,
+            made_with=made_with or AnswerWith.of(self.traces.get(answer_id)),
         )
 
     def retry(self, answer_id: str) -> TurnRecord:
-        """Answer a question again; an empty answer is replaced, another one kept."""
+        """Answer a question again, with the same search and model; an empty answer is replaced."""
         if self.conversations.message(answer_id).content:
             return self.answer_again(answer_id)
-        return self._answered(lambda: self.conversations.begin_retry(answer_id))
+        made_with = AnswerWith.of(self.traces.get(answer_id))
+        return self._answered(lambda: self.conversations.begin_retry(answer_id), made_with=made_with)
 
     def go_on(self, answer_id: str) -> TurnRecord:
-        """Continue an answer that ended early."""
-        return self._answered(lambda: self.conversations.begin_continuation(answer_id))
+        """Continue an answer that ended early, with the same model."""
+        made_with = AnswerWith.of(self.traces.get(answer_id))
+        return self._answered(lambda: self.conversations.begin_continuation(answer_id), made_with=made_with)
 
     def answering(self, answer_id: str) -> Job[Any] | None:
         """Return the running job of an answer, if any."""
@@ -410,7 +475,7 @@ class Workspace:
         Raises QuestionRefused while another text is checked.
         """
         if self._jobs.running(self.owner, CHECK):
-            raise QuestionRefused("Another text of yours is being checked. Wait for it, or stop it.")
+            raise QuestionRefused(N_("Another text of yours is being checked. Wait for it, or stop it."))
         chosen = self.choices.would_be(collections, documents)
         everything = not (collections or documents)
         scope = EVERYTHING if everything else scope_among(self.library.collections, chosen)
@@ -423,7 +488,7 @@ class Workspace:
         return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)
 
     def _opened_with(
-        self, question: str, searching: Sequence[Collection[str]], after: Collection[str]
+        self, question: str, searching: Sequence[Collection[Any]], after: Collection[str]
     ) -> TurnRecord:
         conversation_id = self.conversations.create().id
         with self._deleted_if_refused(conversation_id):
@@ -441,9 +506,12 @@ class Workspace:
                 self.conversations.delete(conversation_id, begun=False)
             raise
 
-    def _asked(self, conversation_id: str, question: str, after: Collection[str]) -> TurnRecord:
+    def _asked(
+        self, conversation_id: str, question: str, after: Collection[str], made_with: AnswerWith
+    ) -> TurnRecord:
         attached = self._attached(after)
-        return self._answered(lambda: self._conversation().begin(conversation_id, question, attached), after)
+        begin = partial(self._conversation().begin, conversation_id, question, attached)
+        return self._answered(begin, after, made_with)
 
     def _refuse_unread(self, attached: Sequence[AttachedRecord]) -> None:
         """Raise QuestionRefused where none of the documents attached to a question can be read."""
@@ -452,11 +520,16 @@ class Workspace:
         if any(record is not None and record.state != "refused" for record in records):
             return
         reasons = " ".join(
-            f"{one.name} was deleted." if record is None else record.reason or f"{one.name} cannot be read."
+            N_("{name} was deleted.", name=one.name)
+            if record is None
+            else record.reason or N_("{name} cannot be read.", name=one.name)
             for one, record in list(zip(attached, records, strict=True))[:MOST_NAMED]
         )
         raise QuestionRefused(
-            f"{reasons} Nothing was searched. Ask again without it, or attach another file."
+            N_(
+                "{reasons} Nothing was searched. Ask again without it, or attach another file.",
+                reasons=reasons,
+            )
         )
 
     def _attached(self, document_ids: Collection[str]) -> list[AttachedRecord]:
@@ -471,11 +544,11 @@ class Workspace:
         self,
         searching: str | None = None,
         attached: Sequence[AttachedRecord] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> Conversation:
         return Conversation(
             self.conversations,
-            partial(self.pipeline, searching, attached, retriever),
+            partial(self.pipeline, searching, attached, made_with),
             lambda: "interrupted" if self._jobs.closed else "stopped",
         )
 
@@ -490,18 +563,18 @@ class Workspace:
         self,
         begin: Callable[[], TurnRecord],
         after: Collection[str] = (),
-        retriever: RetrieverName | None = None,
+        made_with: AnswerWith = USUAL,
     ) -> TurnRecord:
         with self._asking:
             self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
             turn = begin()
-            self._answer(turn, after, retriever)
+            self._answer(turn, after, made_with)
         return turn
 
-    def _answer(self, turn: TurnRecord, after: Collection[str], retriever: RetrieverName | None) -> None:
+    def _answer(self, turn: TurnRecord, after: Collection[str], made_with: AnswerWith) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
             self._wait_until_read(after, cancelled)
-            about = self._conversation(turn.conversation_id, turn.question.attached, retriever)
+            about = self._conversation(turn.conversation_id, turn.question.attached, made_with)
             yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)
             self._check(turn)

@@ -11,6 +11,7 @@ from storage import audit_log, tables
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
+from storage.i18n import N_
 from storage.records import Holdings, PersonRecord, Used
 from storage.tables import (
     AccountRemoval,
@@ -40,7 +41,7 @@ class Account(OwnerStore):
             row = self._admit(session, since)
             if row is not None and not _is_new(row, since) and _is_current(row, name, email, now):
                 return
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._admit(session, since)
             departure = session.get(AccountRemoval, tables.owner_hash(self._owner))
             if departure is not None:
@@ -54,7 +55,7 @@ class Account(OwnerStore):
 
     def leave(self, since: datetime) -> None:
         """Sign out, in every browser, the sessions begun until ``since``; a new sign-in is admitted."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
@@ -105,7 +106,7 @@ class Account(OwnerStore):
         now: datetime | None = None,
     ) -> None:
         """Add to today's usage."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             tables.ensure_user(session, self._owner)
             row = session.get(Usage, (tables.storable(self._owner), day_of(now)))
             if row is None:
@@ -123,7 +124,7 @@ class Account(OwnerStore):
     def _admit(self, session: Session, since: datetime) -> UserRow | None:
         row = session.get(UserRow, tables.storable(self._owner))
         if row is not None and row.not_before is not None and since <= row.not_before:
-            raise AccountClosed("You signed out. Sign in again to go on.")
+            raise AccountClosed(N_("You signed out. Sign in again to go on."))
         tables.require_open_account(session, self._owner, since)
         return row
 
@@ -155,13 +156,13 @@ class People:
 
     def set_limits(self, owner: str, limits: Mapping[str, int], *, by: str = audit_log.SERVER) -> None:
         """Set the quotas of this person, in place of everyone's."""
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             _row(session, owner).limits = dict(limits)
             audit_log.note(session, by, "limits_changed", person=audit_log.pseudonym(owner), **limits)
 
     def mark(self, owner: str, *, by: str = audit_log.SERVER, now: datetime | None = None) -> None:
         """Mark a person for removal: from this commit on they can neither sign in nor store anything."""
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             row = _row(session, owner)
             if row.removing is None:
                 row.removing = now or tables.now()
@@ -178,10 +179,10 @@ class People:
 
         NotFound where this person is not marked: their files still exist.
         """
-        with self._database.writing() as session:
+        with self._database.writing(owner) as session:
             row = _row(session, owner)
             if row.removing is None:
-                raise NotFound(f"The removal of {owner!r} was not ordered.")
+                raise NotFound(N_("The removal of {owner} was not ordered.", owner=repr(owner)))
             session.execute(delete(UserRow).where(UserRow.id == row.id))
             session.merge(AccountRemoval(id=tables.owner_hash(owner), at=now or tables.now()))
 
@@ -195,7 +196,7 @@ class People:
 def _row(session: Session, owner: str) -> UserRow:
     row = session.get(UserRow, tables.storable(owner))
     if row is None:
-        raise NotFound(f"There is no person {owner!r}.")
+        raise NotFound(N_("There is no person {owner}.", owner=repr(owner)))
     return row
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from storage import messages, tables
 from storage.database import OwnerStore
 from storage.errors import NotFound
+from storage.i18n import N_
 from storage.records import CitationFeedback, Message, PassageRecord, RatingReason, Unsearched
 from storage.tables import Document, batches, storable
 
@@ -24,11 +25,17 @@ class Feedback(OwnerStore):
 
         Raises NotFound when there is no such citation.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = messages.own_message(session, self._owner, answer_id, "assistant")
             row = session.get(tables.CitationRow, (answer.id, position))
             if row is None:
-                raise NotFound(f"There is no citation {position} in the answer {answer_id!r}.")
+                raise NotFound(
+                    N_(
+                        "There is no citation {position} in the answer {answer_id}.",
+                        position=position,
+                        answer_id=repr(answer_id),
+                    )
+                )
             row.feedback = feedback
 
     def explain(self, answer_id: str, reason: RatingReason | None, note: str = "") -> None:
@@ -36,7 +43,7 @@ class Feedback(OwnerStore):
 
         Raises NotFound where this owner has no such answer.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = messages.own_message(session, self._owner, answer_id, "assistant")
             answer.rating, answer.rating_reason = "down", reason
             answer.rating_note = storable(note.strip()[:LONGEST_NOTE]) or None

@@ -82,7 +82,7 @@ class AuditLog(OwnerStore):
 
     def record(self, kind: Kind, **detail: Detail) -> None:
         """Add an entry about what no transaction of the ledger does, as an export."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             note(session, self._owner, kind, **detail)
 
     def list(self, *, before: int | None = None, limit: int = PAGE) -> list[AuditEntry]:

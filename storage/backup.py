@@ -22,6 +22,7 @@ from storage import files, migrations, sqlite
 from storage.database import UNPACKED, VERIFIED, settle
 from storage.encryption import MAGIC, DecryptingReader, EncryptingWriter, PassphraseNeeded, is_encrypted
 from storage.errors import DatabaseTooNew, DiskFull, StorageError
+from storage.i18n import N_
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER, damage_named
 
@@ -84,9 +85,9 @@ def write(
     once it was read back and every hash was right. Raises DatabaseDamaged, DiskFull or another StorageError.
     """
     if target.exists():
-        raise StorageError(f"{target} exists already. Name a new file for the backup.")
+        raise StorageError(N_("{target} exists already. Name a new file for the backup.", target=target))
     if not (directory / LEDGER).is_file():
-        raise StorageError(f"There is nothing in {directory} to back up.")
+        raise StorageError(N_("There is nothing in {directory} to back up.", directory=directory))
     part = target.with_name(f".{target.name}.part")
     # A copy of the ledger that is not encrypted stays within the data directory.
     ledger = (directory if passphrase else target.parent) / f".{target.name}.ledger"
@@ -141,8 +142,11 @@ def _read_back(part: Path, target: Path, manifest: Manifest, progress: Progress,
             found[name] = hashed.sha256
     if any(found.get(name) != sha256 for name, sha256 in manifest.members.items()):
         raise StorageError(
-            f"The backup was written to {target.parent}, and is not what was written: the disk is not "
-            "reliable. Nothing was kept. Choose another disk."
+            N_(
+                "The backup was written to {parent}, and is not what was written: the disk is not "
+                "reliable. Nothing was kept. Choose another disk.",
+                parent=target.parent,
+            )
         )
 
 
@@ -186,7 +190,12 @@ def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, str]:
         sqlite.copy(directory / LEDGER, ledger)
         stored = sqlite.inspect(ledger, references=True)
         if stored is None or stored.revision is None:
-            raise StorageError(f"{directory / LEDGER} is not a ledger of Footnote. Nothing was written.")
+            raise StorageError(
+                N_(
+                    "{directory} is not a ledger of Footnote. Nothing was written.",
+                    directory=directory / LEDGER,
+                )
+            )
         named = {
             f"{files.folder_of(owner)}/{sha256}": name for owner, sha256, name in sqlite.originals(ledger)
         }
@@ -297,8 +306,13 @@ def _refuse_if_used(directory: Path) -> None:
     )
     if there:
         raise StorageError(
-            f"{directory} holds {there[0]} already, and a backup is restored only where nothing is. "
-            f"{_UNCHANGED} Name another directory with --data, or move that one away."
+            N_(
+                "{directory} holds {there} already, and a backup is restored only where nothing is. "
+                "{unchanged} Name another directory with --data, or move that one away.",
+                directory=directory,
+                there=there[0],
+                unchanged=_UNCHANGED,
+            )
         )
 
 
@@ -306,8 +320,15 @@ def _refuse_if_too_large(directory: Path, archive: Path) -> None:
     free, needed = shutil.disk_usage(directory).free, archive.stat().st_size
     if free < needed:
         raise DiskFull(
-            f"{archive} needs {needed / 1e6:,.0f} MB in {directory}, and {free / 1e6:,.0f} MB are free "
-            f"there. {_UNCHANGED} Free some, then try again."
+            N_(
+                "{archive} needs {needed} MB in {directory}, and {free} MB are free there. "
+                "{unchanged} Free some, then try again.",
+                archive=archive,
+                needed=f"{needed / 1000000.0:,.0f}",
+                directory=directory,
+                free=f"{free / 1000000.0:,.0f}",
+                unchanged=_UNCHANGED,
+            )
         )
 
 
@@ -334,7 +355,9 @@ def _members(
         for entry in tar:
             content = tar.extractfile(entry) if _is_known(entry) else None
             if content is None:
-                raise StorageError(f"{named} is not a backup of Footnote. {_UNCHANGED}")
+                raise StorageError(
+                    N_("{named} is not a backup of Footnote. {unchanged}", named=named, unchanged=_UNCHANGED)
+                )
             yield entry.name, content
             progress(what, min(total, file.tell()), total)
     progress(what, total, total)
@@ -401,8 +424,13 @@ def _check_ledger(ledger: Path, manifest: Manifest, archive: Path) -> None:
             raise _incomplete(archive, "its ledger is none")
         if stored.revision not in migrations.revisions():
             raise DatabaseTooNew(
-                f"{archive} was written by a later version of Footnote (its revision is {stored.revision}). "
-                f"{_UNCHANGED} Restore it with that version, or a newer one."
+                N_(
+                    "{archive} was written by a later version of Footnote (its revision is {revision}). "
+                    "{unchanged} Restore it with that version, or a newer one.",
+                    archive=archive,
+                    revision=stored.revision,
+                    unchanged=_UNCHANGED,
+                )
             )
         named = {f"{files.folder_of(owner)}/{sha256}" for owner, sha256, _ in sqlite.originals(ledger)}
     if absent := named - manifest.members.keys() - manifest.lost.keys():
@@ -410,4 +438,11 @@ def _check_ledger(ledger: Path, manifest: Manifest, archive: Path) -> None:
 
 
 def _incomplete(archive: Path, why: str) -> StorageError:
-    return StorageError(f"{archive} is not a whole backup of Footnote: {why}. {_UNCHANGED} Take another one.")
+    return StorageError(
+        N_(
+            "{archive} is not a whole backup of Footnote: {why}. {unchanged} Take another one.",
+            archive=archive,
+            why=why,
+            unchanged=_UNCHANGED,
+        )
+    )

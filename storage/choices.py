@@ -20,15 +20,19 @@ from storage.tables import (
     now,
 )
 
-Kind = Literal["collection", "document", "tag"]
+Kind = Literal["collection", "document", "tag", "type", "since", "until"]
+FILTERS: tuple[Kind, ...] = ("type", "since", "until")
+"""Choices that name no row: a file type, ".pdf", and the first and last day, ISO, of documents' dates."""
+Filter = tuple[Kind, str]
 _CHOSEN = select(ChoiceRow).where(ChoiceRow.conversation_id == bindparam("id"))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A collection, a tag or a document that a conversation searches, by its present name.
+    """A collection, a tag, a document or a filter that a conversation searches by, by its present name.
 
-    A deleted one is not ``there``, and has the name that it had when it was chosen.
+    A deleted one is not ``there``, and has the name that it had when it was chosen. A filter's id is
+    its value.
     """
 
     kind: Kind
@@ -52,7 +56,11 @@ class Choices(OwnerStore):
             return _sorted(_chosen(row, there.get((cast(Kind, row.kind), row.chosen_id))) for row in rows)
 
     def would_be(
-        self, collections: Iterable[str], documents: Iterable[str], tags: Iterable[str] = ()
+        self,
+        collections: Iterable[str],
+        documents: Iterable[str],
+        tags: Iterable[str] = (),
+        filters: Iterable[Filter] = (),
     ) -> tuple[Chosen, ...]:
         """List these as `of` does, for a conversation that has not begun; unknown ids are left out."""
         wanted = {
@@ -62,9 +70,8 @@ class Choices(OwnerStore):
         }
         with self._database.reading() as session:
             there = self._names(session, [id_ for _, id_ in wanted])
-            return _sorted(
-                Chosen(kind, id_, name) for (kind, id_), name in there.items() if (kind, id_) in wanted
-            )
+            named = [Chosen(kind, id_, name) for (kind, id_), name in there.items() if (kind, id_) in wanted]
+            return _sorted([*named, *(Chosen(kind, value, value) for kind, value in filters)])
 
     def choose(
         self,
@@ -72,28 +79,42 @@ class Choices(OwnerStore):
         collections: Iterable[str] = (),
         documents: Iterable[str] = (),
         tags: Iterable[str] = (),
+        filters: Iterable[Filter] = (),
     ) -> None:
         """Set the scope of a conversation to these; without any, to all documents.
 
         Raises NotFound for a collection, a document or a tag that this owner does not have.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
             session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id))
             self._add(session, row, collections, documents, tags)
+            for kind, value in filters:
+                session.merge(ChoiceRow(conversation_id=row.id, kind=kind, chosen_id=value, name=value))
+
+    def drop(self, conversation_id: str, chosen: Chosen) -> None:
+        """Take one choice, there or deleted, out of a conversation's scope; without any it is everything."""
+        with self._database.writing(self._owner) as session:
+            row = self._own(session, ConversationRow, conversation_id)
+            one = ChoiceRow.kind == chosen.kind, ChoiceRow.chosen_id == chosen.id
+            session.execute(delete(ChoiceRow).where(ChoiceRow.conversation_id == row.id, *one))
+            row.updated = now()
 
     def add(self, conversation_id: str, documents: Iterable[str]) -> None:
-        """Add documents to the scope of a conversation, unless it searches everything."""
-        with self._database.writing() as session:
+        """Add documents to the scope of a conversation, unless it searches all documents or all that pass."""
+        with self._database.writing(self._owner) as session:
             row = self._own(session, ConversationRow, conversation_id)
-            if _rows(session, row.id):
+            if any(one.kind not in FILTERS for one in _rows(session, row.id)):
                 self._add(session, row, (), documents)
 
     def documents(self, conversation_id: str) -> frozenset[str] | None:
-        """Return the ids of the documents that a conversation searches: None for all, empty for none left."""
+        """Return the ids of the documents that a conversation searches: None for all, empty for none left.
+
+        Its filters are left to those who know the documents' dates.
+        """
         with self._database.reading() as session:
             rows = _rows(session, self._own(session, ConversationRow, conversation_id).id)
-            if not rows:
+            if all(row.kind in FILTERS for row in rows):
                 return None
             chosen = ChoiceRow.conversation_id == conversation_id
             mine = select(Document.id).where(Document.owner == self._owner)
@@ -151,4 +172,5 @@ def _sorted(chosen: Iterable[Chosen]) -> tuple[Chosen, ...]:
 
 
 def _chosen(row: ChoiceRow, name: str | None) -> Chosen:
-    return Chosen(cast(Kind, row.kind), row.chosen_id, name or row.name, there=name is not None)
+    there = name is not None or row.kind in FILTERS
+    return Chosen(cast(Kind, row.kind), row.chosen_id, name or row.name, there=there)

@@ -12,6 +12,7 @@ from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import edition
 from storage.errors import NameRefused, NotFound
+from storage.i18n import N_
 from storage.tables import (
     CollectionRow,
     Document,
@@ -50,7 +51,7 @@ class Collections(OwnerStore):
 
     def create(self, name: str, splitting: Splitting | None = None) -> CollectionRecord:
         """Create a collection without documents; NameRefused for a name that is taken or empty."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             row = CollectionRow(id=new_id(), owner=self._owner, splitting=_as_dict(splitting), created=now())
             self._name(session, row, name)
@@ -69,7 +70,9 @@ class Collections(OwnerStore):
         with self._database.reading() as session:
             found = _first(session, self._counted().where(CollectionRow.id == collection_id))
             if found is None:
-                raise NotFound(f"There is no collection {collection_id!r}.")
+                raise NotFound(
+                    N_("There is no collection {collection_id}.", collection_id=repr(collection_id))
+                )
             return found
 
     def named(self, name: str) -> CollectionRecord | None:
@@ -81,12 +84,12 @@ class Collections(OwnerStore):
 
     def rename(self, collection_id: str, name: str) -> None:
         """Give a collection another name; NameRefused for one that is taken or empty."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._name(session, self._own(session, CollectionRow, collection_id), name)
 
     def delete(self, collection_id: str) -> None:
         """Delete a collection; its documents stay, and are in none."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, CollectionRow, collection_id)
             inside = update(Document).where(Document.collection_id == row.id)
             session.execute(inside.values(collection_id=None))
@@ -99,7 +102,7 @@ class Collections(OwnerStore):
         Unknown ids are ignored: a document may have been deleted meanwhile.
         """
         moved = 0
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             to = None if collection_id is None else self._own(session, CollectionRow, collection_id).id
             elsewhere = func.coalesce(Document.collection_id, "") != (to or "")
             for ids in batches(list(dict.fromkeys(document_ids))):
@@ -125,26 +128,26 @@ class Collections(OwnerStore):
 
     def set_splitting(self, collection_id: str, splitting: Splitting | None) -> None:
         """Set the chunking of a collection's documents, None for the default; see `due`."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._own(session, CollectionRow, collection_id).splitting = _as_dict(splitting)
 
     def instruct(self, collection_id: str, instructions: str) -> None:
         """Set how answers from a collection's documents are written, cut to LONGEST_INSTRUCTIONS."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, CollectionRow, collection_id)
             row.instructions = storable(instructions.strip()[:LONGEST_INSTRUCTIONS])
 
     def instructions_for(self, document_ids: Collection[str]) -> Sequence[tuple[str, str]]:
         """List the name and the instructions of these documents' collections that have some, by name."""
         chosen = (
-            select(CollectionRow.name, CollectionRow.instructions)
+            select(CollectionRow.name, CollectionRow.instructions, CollectionRow.folded)
             .join(Document, Document.collection_id == CollectionRow.id)
             .where(Document.owner == self._owner, Document.id.in_(document_ids))
             .where(CollectionRow.instructions != "")
         )
         with self._database.reading() as session:
             rows = session.execute(chosen.distinct().order_by(CollectionRow.folded, CollectionRow.name))
-            return [(name, instructions) for name, instructions in rows]
+            return [(name, instructions) for name, instructions, _ in rows]
 
     def due(self) -> Sequence[str]:
         """List the ready documents whose chunking is not that of their collection, oldest first."""
@@ -165,14 +168,16 @@ class Collections(OwnerStore):
     def _name(self, session: Session, row: CollectionRow, name: str) -> None:
         tidy = tidy_name(name, LONGEST_NAME)
         if not tidy:
-            raise NameRefused("A collection needs a name. Type one.")
+            raise NameRefused(N_("A collection needs a name. Type one."))
         taken = select(CollectionRow.name).where(
             CollectionRow.owner == self._owner, CollectionRow.folded == fold(tidy), CollectionRow.id != row.id
         )
         with session.no_autoflush:
             other = session.scalar(taken)
         if other is not None:
-            raise NameRefused(f"There is a collection called {other} already. Choose another name.")
+            raise NameRefused(
+                N_("There is a collection called {other} already. Choose another name.", other=other)
+            )
         row.name, row.folded = tidy, fold(tidy)
 
 

@@ -11,6 +11,7 @@ from storage import audit_log, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, NotUnfinished
+from storage.i18n import N_
 from storage.records import (
     AnswerState,
     AttachedRecord,
@@ -48,7 +49,7 @@ class Conversations(OwnerStore):
         """Create a conversation."""
         at = now()
         created = ConversationRecord(new_id(), storable(title), created=at, updated=at)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             session.add(ConversationRow(owner=self._owner, folded=fold(title), **asdict(created)))
         return created
@@ -60,12 +61,12 @@ class Conversations(OwnerStore):
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Rename a conversation."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             _name(self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str, *, begun: bool = True) -> None:
         """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._row(session, conversation_id))
             if begun:
                 audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
@@ -142,7 +143,7 @@ class Conversations(OwnerStore):
 
         Raises AnswerPending while an answer of the conversation is pending.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             question = messages.own_message(session, self._owner, question_id, "user")
             _refuse_pending(session, question.conversation_id)
             row = self._row(session, question.conversation_id)
@@ -158,7 +159,7 @@ class Conversations(OwnerStore):
             _reopen(session, self._row(session, answer.conversation_id), answer)
             answer.content = answer.folded = ""
             answer.standalone_question = answer.searched_in = answer.narrowed_to = None
-            answer.coverage = None
+            answer.coverage = answer.reading_offer = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
             return _turn_record(session, answer)
@@ -171,7 +172,7 @@ class Conversations(OwnerStore):
         with self._open_account() as session:
             answer = self._answer(session, answer_id)
             if answer.state not in UNFINISHED or not answer.content:
-                raise NotUnfinished("That answer is not one that ended early. Ask it anew instead.")
+                raise NotUnfinished(N_("That answer is not one that ended early. Ask it anew instead."))
             _reopen(session, self._row(session, answer.conversation_id), answer)
             return _turn_record(session, answer)
 
@@ -186,21 +187,24 @@ class Conversations(OwnerStore):
         searched_in: str | None = None,
         narrowed_to: str | None = None,
         coverage: str | None = None,
+        reading_offer: Mapping[str, int] | None = None,
     ) -> None:
         """Save the parts of a pending answer; None changes nothing. A finished one stays as it is."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
             answer.content = content
-            if standalone_question is not None:
-                answer.standalone_question = standalone_question
-            if searched_in is not None:
-                answer.searched_in = searched_in
-            if narrowed_to is not None:
-                answer.narrowed_to = narrowed_to
-            if coverage is not None:
-                answer.coverage = coverage
+            notes = {
+                "standalone_question": standalone_question,
+                "searched_in": searched_in,
+                "narrowed_to": narrowed_to,
+                "coverage": coverage,
+                "reading_offer": reading_offer and dict(reading_offer),
+            }
+            for name, note in notes.items():
+                if note is not None:
+                    setattr(answer, name, note)
             if passages is not None:
                 messages.save_passages(session, answer.id, passages)
             if left_out is not None:
@@ -222,7 +226,7 @@ class Conversations(OwnerStore):
 
         Raises NotFound when its conversation was deleted meanwhile.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "pending":
                 return
@@ -249,7 +253,7 @@ class Conversations(OwnerStore):
         False where the answer is not complete, or no longer has the text ``before``. The reader's feedback on
         a citation that stays is kept.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, answer_id)
             if answer.state != "complete" or answer.content != before:
                 return False
@@ -264,7 +268,7 @@ class Conversations(OwnerStore):
 
         NotFound when this owner has no such answer.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             answer = self._answer(session, message_id)
             answer.rating, answer.rating_reason, answer.rating_note = rating, None, None
 
@@ -286,7 +290,7 @@ class Conversations(OwnerStore):
 
     @contextmanager
     def _open_account(self) -> Iterator[Session]:
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             require_open_account(session, self._owner)
             yield session
 
@@ -341,7 +345,7 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
-        raise AnswerPending("Still answering. Wait for the answer to end, or stop it first.")
+        raise AnswerPending(N_("Still answering. Wait for the answer to end, or stop it first."))
 
 
 def interrupt_pending(database: Database) -> int:

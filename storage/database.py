@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,19 +19,19 @@ from sqlalchemy import (
     Select,
     SQLColumnExpression,
     bindparam,
-    create_engine,
     inspect,
     select,
     text,
     update,
 )
 from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from storage import files, migrations, sqlite
+from storage import files, migrations, postgres, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.fence import ServerFence
+from storage.i18n import N_
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
@@ -47,25 +47,6 @@ from storage.tables import (
     WebhookRow,
     storable,
 )
-
-
-def server_engine(url: str) -> Engine:
-    """Make an engine for ``url``; StorageError when it is malformed, lacks its driver, or is SQLite."""
-    try:
-        made = create_engine(url, pool_pre_ping=True)
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise StorageError(
-            "DATABASE_URL is not a database address such as postgresql://user@host/name."
-        ) from error
-    except ModuleNotFoundError as error:
-        raise StorageError(
-            f"DATABASE_URL needs the Python package {error.name}. Install it and start again."
-        ) from error
-    if made.dialect.name == "sqlite":
-        raise StorageError(
-            "DATABASE_URL names SQLite, which needs no address: leave it out and choose a data directory."
-        )
-    return made
 
 
 def revision(connection: Connection) -> str | None:
@@ -129,6 +110,7 @@ def _size(count: int) -> int:
     return min(MOST, 1 << (count - 1).bit_length())
 
 
+_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"  # of several statements
 UNPACKED = ".restoring"  # folder of an archive that is not verified yet
 VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
 
@@ -166,6 +148,8 @@ class Database:
         self._engine = engine
         self._immediate = engine.execution_options(immediate=True)
         self._embedded = engine.dialect.name == "sqlite"
+        level = {} if self._embedded else {"isolation_level": "REPEATABLE READ"}
+        self._snapshot = engine.execution_options(**level)
         self._lock, self._fence = lock, fence
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
 
@@ -212,17 +196,16 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open a read transaction, which sees one snapshot of the ledger."""
-        with sqlite.explained(self.directory), Session(self._engine) as session, session.begin():
+        with self._explained(), Session(self._snapshot) as session, session.begin():
             yield session
 
     def look_up(self, lookup: Lookup, ids: Sequence[str], owner: str) -> list[Any]:
         """Return an owner's rows by id, from one snapshot of the ledger, in no order."""
-        with sqlite.explained(self.directory), closing(self._engine.raw_connection()) as connection:
+        with self._explained(), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             rows: list[Any] = []
             try:
-                if self._embedded:
-                    cursor.execute("BEGIN")
+                cursor.execute("BEGIN" if self._embedded else _SNAPSHOT)
                 for sql, values in lookup.over(ids, owner, self._engine.dialect):
                     cursor.execute(sql, values)
                     rows += cursor.fetchall()
@@ -231,14 +214,18 @@ class Database:
             return rows
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """Open a write transaction: committed as a whole at the end, or not at all.
+    def writing(self, owner: str | None = None) -> Iterator[Session]:
+        """Open a write transaction for the rows of an owner: committed as a whole at the end, or not at all.
+
+        Nobody else writes this owner's rows meanwhile, in any process; without an owner, nobody's rows.
 
         Raises DiskFull, StorageBusy after 10 seconds, or another StorageError.
         """
-        with sqlite.explained(self.directory), self._turn():
+        with self._explained(), self._turn():
             self._confirm_locks()
             with Session(self._immediate) as session, session.begin():
+                if not self._embedded:
+                    postgres.lock_owner(session.connection(), owner)
                 yield session
                 commits = self._counted(session)
             self._lock.note(commits)
@@ -254,9 +241,17 @@ class Database:
         return int(session.connection().execute(_COUNTING).scalar_one())
 
     @contextmanager
+    def _explained(self) -> Iterator[None]:
+        with sqlite.explained(self.directory), nullcontext() if self._embedded else postgres.explained():
+            yield
+
+    @contextmanager
     def _turn(self) -> Iterator[None]:
+        if not self._embedded:
+            yield
+            return
         if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
-            raise StorageBusy("Footnote is still writing something else. Try again in a moment.")
+            raise StorageBusy(N_("Footnote is still writing something else. Try again in a moment."))
         try:
             yield
         finally:
@@ -266,16 +261,16 @@ class Database:
         """Copy the ledger, while in use, to a new file; StorageError when there is one already."""
         if not self._embedded:
             raise StorageError(
-                "This ledger lives on a database server: back it up with the server's own tools."
+                N_("This ledger lives on a database server: back it up with the server's own tools.")
             )
         if target.exists():
-            raise StorageError(f"{target} exists already. Name a new file for the backup.")
+            raise StorageError(N_("{target} exists already. Name a new file for the backup.", target=target))
         with sqlite.explained(target.parent):
             sqlite.copy(self.directory / LEDGER, target)
 
     def confirm(self) -> None:
         """Raise StorageError unless the ledger can be read and the locks are still ours."""
-        with sqlite.explained(self.directory):
+        with self._explained():
             self._confirm_locks()
         with self.reading() as session:
             session.execute(select(1))
@@ -323,7 +318,7 @@ class OwnerStore:
     def _own(self, session: Session, table: type[Owned], id_: str) -> Owned:
         row: Owned | None = session.scalar(_by_owner_and_id(table), {"owner": self._owner, "id": id_})
         if row is None:
-            raise NotFound(f"There is no {table.noun} {id_!r}.")
+            raise NotFound(N_("There is no {noun} {id}.", noun=table.noun, id=repr(id_)))
         return row
 
 
@@ -347,17 +342,28 @@ def _inspected(backup: Path) -> sqlite.Stored:
     try:
         stored = sqlite.inspect(backup)
     except sqlite3.Error as error:
-        raise StorageError(f"{backup} cannot be restored: {error}. Nothing was changed.") from error
+        raise StorageError(
+            N_("{backup} cannot be restored: {reason}. Nothing was changed.", backup=backup, reason=error)
+        ) from error
     if stored is None or stored.revision is None:
-        raise StorageError(f"{backup} is not a backup of Footnote's ledger. Nothing was changed.")
+        raise StorageError(
+            N_("{backup} is not a backup of Footnote's ledger. Nothing was changed.", backup=backup)
+        )
     return stored
 
 
 def _nothing_lost(directory: Path, found: int, acknowledged: int) -> None:
     if found < acknowledged:
         raise DatabaseDamaged(
-            f"The ledger {directory / LEDGER} has lost {acknowledged - found} of {acknowledged} changes: "
-            f"the file or its log {LEDGER}-wal is missing or an old one. {sqlite.advice(directory)}"
+            N_(
+                "The ledger {directory} has lost {lost} of {total} changes: the "
+                "file or its log {ledger}-wal is missing or an old one. {advice}",
+                directory=directory / LEDGER,
+                lost=acknowledged - found,
+                total=acknowledged,
+                ledger=LEDGER,
+                advice=sqlite.advice(directory),
+            )
         )
 
 
@@ -365,24 +371,28 @@ def _due(revision: str | None, where: object) -> bool:
     known = migrations.revisions()
     if revision is not None and revision not in known:
         raise DatabaseTooNew(
-            f"The ledger in {where} was written by a later version of Footnote (its revision is {revision}, "
-            f"this version knows {known[-1]}). Start that version, or a newer one."
+            N_(
+                "The ledger in {where} was written by a later version of Footnote (its revision is "
+                "{revision}, this version knows {newest}). Start that version, or a newer one.",
+                where=where,
+                revision=revision,
+                newest=known[-1],
+            )
         )
     return revision != known[-1]
 
 
-def _remote(url: str) -> tuple[Engine, ServerFence | None]:
-    """Make the engine of a ledger on a server, fenced before anything is written where it is PostgreSQL."""
-    engine = server_engine(url)
-    fence = ServerFence(engine) if engine.dialect.name == "postgresql" else None
-    if fence is not None:
+def _remote(url: str) -> tuple[Engine, ServerFence]:
+    """Make the engine of a ledger on a server, fenced before anything is written."""
+    engine = postgres.engine(url)
+    fence = ServerFence(engine)
+    with postgres.explained():
         fence.acquire()
-    try:
-        with engine.begin() as connection:
-            if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
-                migrations.upgrade(connection)
-    except BaseException:
-        if fence is not None:
+        try:
+            with engine.begin() as connection:
+                if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
+                    migrations.upgrade(connection)
+        except BaseException:
             fence.release()
-        raise
+            raise
     return engine, fence

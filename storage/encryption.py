@@ -12,6 +12,7 @@ import os
 from typing import IO, Any
 
 from storage.errors import StorageError
+from storage.i18n import N_
 
 MAGIC = b"footnote backup, encrypted, 1\n"
 CHUNK = 1 << 20  # bytes of content in a chunk
@@ -37,8 +38,12 @@ class EncryptingWriter:
     def __init__(self, file: IO[bytes], passphrase: str):
         if len(passphrase) < FEWEST_CHARACTERS:
             raise PassphraseNeeded(
-                f"The passphrase has {len(passphrase)} characters. Choose one of at least "
-                f"{FEWEST_CHARACTERS}, and keep it apart from the backup: without it nobody can read it."
+                N_(
+                    "The passphrase has {number} characters. Choose one of at least {fewest_characters}, "
+                    "and keep it apart from the backup: without it nobody can read it.",
+                    number=len(passphrase),
+                    fewest_characters=FEWEST_CHARACTERS,
+                )
             )
         salt, prefix = os.urandom(_SALT), os.urandom(_PREFIX)
         key, check = _derived(passphrase, salt)
@@ -71,11 +76,13 @@ class DecryptingReader:
     def __init__(self, file: IO[bytes], passphrase: str, name: str):
         header = file.read(HEADER)
         if len(header) < HEADER:
-            raise StorageError(f"{name} ends within its first bytes. Take another backup.")
+            raise StorageError(N_("{name} ends within its first bytes. Take another backup.", name=name))
         salt = header[len(MAGIC) : len(MAGIC) + _SALT]
         key, check = _derived(passphrase, salt)
         if not hmac.compare_digest(check, header[len(MAGIC) + _SALT : -_PREFIX]):
-            raise PassphraseNeeded(f"This is not the passphrase of {name}. Nothing was changed. Try another.")
+            raise PassphraseNeeded(
+                N_("This is not the passphrase of {name}. Nothing was changed. Try another.", name=name)
+            )
         self._file, self._cipher, self._name = file, _ChunkCipher(key, header), name
         self._next = file.read(CHUNK + TAG)
         self._ready, self._ended = b"", False
@@ -114,7 +121,10 @@ class _ChunkCipher:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ModuleNotFoundError as error:
             raise StorageError(
-                "Encrypted backups need a package that is not installed: pip install 'footnote[encryption]'."
+                N_(
+                    "Encrypted backups need a package that is not installed: pip install "
+                    "'footnote[encryption]'."
+                )
             ) from error
         self._cipher: Any = AESGCM(key)
         self._wrong: type[Exception] = InvalidTag
@@ -131,8 +141,11 @@ class _ChunkCipher:
             content: bytes = self._cipher.decrypt(self._nonce(last=last), chunk, self._header)
         except self._wrong as error:
             raise StorageError(
-                f"{name} was changed or cut off after it was written. Nothing was changed here. Take another "
-                "backup."
+                N_(
+                    "{name} was changed or cut off after it was written. Nothing was changed here. Take "
+                    "another backup.",
+                    name=name,
+                )
             ) from error
         return content
 

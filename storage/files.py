@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from storage.errors import DiskFull, NotFound, StorageError
+from storage.i18n import N_
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PART = ".part"
@@ -43,7 +44,7 @@ class Files:
         """Return the path of an original; NotFound when this owner has none of that hash."""
         path = self._folder / sha256
         if not _SHA256.fullmatch(sha256) or not path.is_file():
-            raise NotFound(f"There is no original with the hash {sha256!r}.")
+            raise NotFound(N_("There is no original with the hash {hash}.", hash=repr(sha256)))
         return path
 
     def delete(self, sha256: str) -> None:
@@ -119,6 +120,12 @@ def explained(folder: Path, failure: str = "", remedy: str = "try again") -> Ite
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"There is no space left in {folder}. Free some, then {remedy}.") from error
+            raise DiskFull(
+                N_(
+                    "There is no space left in {folder}. Free some, then {remedy}.",
+                    folder=folder,
+                    remedy=remedy,
+                )
+            ) from error
         failure = failure or f"{folder} cannot be read or written"
         raise StorageError(f"{failure}: {error.strerror or error}.") from error

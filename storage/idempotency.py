@@ -9,6 +9,7 @@ from sqlalchemy import delete
 from storage import tables
 from storage.database import OwnerStore
 from storage.errors import KeyReused
+from storage.i18n import N_
 from storage.tables import IdempotentRequest, ensure_user, storable
 
 KEPT = timedelta(days=1)
@@ -28,7 +29,10 @@ class IdempotentRequests(OwnerStore):
                 return None
             if row.request != request:
                 raise KeyReused(
-                    "This Idempotency-Key came with another request before. Use a new one for each upload."
+                    N_(
+                        "This Idempotency-Key came with another request before. Use a new one for "
+                        "each upload."
+                    )
                 )
             return row.response
 
@@ -38,7 +42,7 @@ class IdempotentRequests(OwnerStore):
         """Keep the answer to a request; those that are too old are deleted."""
         now = now or tables.now()
         mine = IdempotentRequest.owner == storable(self._owner)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             session.execute(delete(IdempotentRequest).where(mine, IdempotentRequest.created <= now - KEPT))
             session.merge(

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from storage import audit_log, tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused
+from storage.i18n import N_
 from storage.records import KeyRecord, KeyScope
 from storage.tables import ApiKeyRow, CollectionRow, ensure_user, new_id, storable, to_record
 
@@ -41,9 +42,9 @@ class ApiKeys(OwnerStore):
         """
         tidy = " ".join(storable(name).split())[:LONGEST_NAME]
         if not tidy:
-            raise NameRefused("A key needs a name, such as the program that will use it. Type one.")
+            raise NameRefused(N_("A key needs a name, such as the program that will use it. Type one."))
         id_, part = new_id(), secrets.token_urlsafe(32)
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             limited = collections and [self._own(session, CollectionRow, one).id for one in collections]
             row = ApiKeyRow(
@@ -69,7 +70,7 @@ class ApiKeys(OwnerStore):
 
     def revoke(self, key_id: str) -> None:
         """Delete a key: the next request with it is refused."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, ApiKeyRow, key_id))
             audit_log.note(session, self._owner, "key_revoked", key=key_id)
 
@@ -85,7 +86,7 @@ def find_key(database: Database, secret: str, *, now: datetime | None = None) ->
             return None
         found = _record(row)
     if found.used is None or now - found.used >= USED_EVERY:
-        with database.writing() as session:
+        with database.writing(found.owner) as session:
             session.execute(update(ApiKeyRow).where(ApiKeyRow.id == found.id).values(used=now))
     return found
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from storage import audit_log
 from storage.database import Database, OwnerStore
 from storage.errors import NotFound
+from storage.i18n import N_
 from storage.records import (
     AskedRecord,
     FindingRecord,
@@ -48,7 +49,7 @@ class QuestionSets(OwnerStore):
 
     def create(self, name: str, origin: Origin) -> QuestionSetRecord:
         """Create a set without questions."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             row = LabSet(id=new_id(), owner=self._owner, created=now())
             row.name, row.origin = name[:LONGEST_NAME], origin
@@ -65,12 +66,12 @@ class QuestionSets(OwnerStore):
 
     def rename(self, set_id: str, name: str) -> None:
         """Rename a set."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._own(session, LabSet, set_id).name = name[:LONGEST_NAME]
 
     def delete(self, set_id: str) -> None:
         """Delete a set with its questions and its runs."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, LabSet, set_id))
             audit_log.note(session, self._owner, "question_set_removed", question_set=set_id)
 
@@ -82,7 +83,7 @@ class QuestionSets(OwnerStore):
         self, set_id: str, questions: Sequence[tuple[str, Sequence[MarkedPassage]]]
     ) -> Sequence[QuestionRecord]:
         """Append questions to a set, with their passages, in one commit."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, LabSet, set_id)
             last = select(func.max(LabQuestion.position)).where(LabQuestion.set_id == row.id)
             first = (session.scalar(last) or 0) + 1
@@ -112,11 +113,11 @@ class QuestionSets(OwnerStore):
 
     def remove_question(self, question_id: str) -> None:
         """Delete a question; runs that asked it keep their findings."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             mine = select(LabQuestion).join(LabSet, LabSet.id == LabQuestion.set_id)
             row = session.scalar(mine.where(LabSet.owner == self._owner, LabQuestion.id == question_id))
             if row is None:
-                raise NotFound(f"There is no question {question_id!r}.")
+                raise NotFound(N_("There is no question {question_id}.", question_id=repr(question_id)))
             session.delete(row)
 
     def list(self) -> list[QuestionSetRecord]:
@@ -149,7 +150,7 @@ class Runs(OwnerStore):
         asked: Sequence[AskedRecord],
     ) -> RunRecord:
         """Store a run that starts now, with the questions it will ask, in one commit."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = LabRun(
                 id=new_id(),
                 set_id=self._own(session, LabSet, set_id).id,
@@ -175,7 +176,7 @@ class Runs(OwnerStore):
 
         A run that has ended stays as it is; NotFound when its set was deleted meanwhile.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._row(session, run_id)
             if row.state != "running":
                 return
@@ -185,7 +186,7 @@ class Runs(OwnerStore):
 
     def finish(self, run_id: str, state: RunState, error: str | None = None) -> None:
         """End a run; one that has ended stays as it is."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._row(session, run_id)
             if row.state == "running":
                 row.state, row.error = state, error and error[:LONGEST_ERROR]
@@ -231,7 +232,7 @@ class Runs(OwnerStore):
     def _row(self, session: Session, run_id: str) -> LabRun:
         row = session.scalar(self._mine().where(LabRun.id == run_id))
         if row is None:
-            raise NotFound(f"There is no run {run_id!r}.")
+            raise NotFound(N_("There is no run {run_id}.", run_id=repr(run_id)))
         return row
 
 

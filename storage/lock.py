@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.errors import DataDirectoryLocked, StorageError
+from storage.i18n import N_
 
 NAME = "footnote.lock"
 SIZE = 512  # bytes of the padded note, so that one write replaces it as a whole
@@ -35,12 +36,19 @@ class DataDirectoryLock:
             fd = os.open(self.directory / NAME, os.O_RDWR | os.O_CREAT, 0o600)
         except (FileExistsError, NotADirectoryError) as error:
             raise StorageError(
-                f"The data directory {self.directory} is a file, or lies in one. Choose a folder."
+                N_(
+                    "The data directory {directory} is a file, or lies in one. Choose a folder.",
+                    directory=self.directory,
+                )
             ) from error
         except OSError as error:
             raise StorageError(
-                f"The data directory {self.directory} cannot be used: {error.strerror}. "
-                "Choose another one, or give yourself the right to write there."
+                N_(
+                    "The data directory {directory} cannot be used: {strerror}. Choose another one, or "
+                    "give yourself the right to write there.",
+                    directory=self.directory,
+                    strerror=error.strerror,
+                )
             ) from error
         try:
             self._hold(fd)
@@ -55,9 +63,15 @@ class DataDirectoryLock:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise DataDirectoryLocked(
-                f"The data directory {self.directory} is in use by process {note.get('pid', '?')} "
-                f"({note.get('command', 'unknown')}, since {note.get('since', '?')}). "
-                "Close it first, or choose another data directory."
+                N_(
+                    "The data directory {directory} is in use by process {process} ({command}, since "
+                    "{since}). "
+                    "Close it first, or choose another data directory.",
+                    directory=self.directory,
+                    process=note.get("pid", "?"),
+                    command=note.get("command", "unknown"),
+                    since=note.get("since", "?"),
+                )
             ) from error
         commits = note.get("commits")
         self.commits = commits if isinstance(commits, int) else 0
@@ -79,8 +93,11 @@ class DataDirectoryLock:
             here = None
         if self._fd is None or here is None or not os.path.samestat(here, os.fstat(self._fd)):
             raise StorageError(
-                f"The data directory {self.directory} was moved, deleted or closed while in use, "
-                "and nothing more is written to it. Put it back and start Footnote again."
+                N_(
+                    "The data directory {directory} was moved, deleted or closed while in use, and "
+                    "nothing more is written to it. Put it back and start Footnote again.",
+                    directory=self.directory,
+                )
             )
 
     def release(self) -> None:

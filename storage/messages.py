@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from storage.errors import NotFound
+from storage.i18n import N_
 from storage.records import AttachedRecord, CitationRecord, LeftOutRecord, Message, PassageRecord, Role
 from storage.tables import (
     CitationRow,
@@ -204,7 +205,7 @@ def own_message(session: Session, owner: str, message_id: str, role: Role | None
     """Find a message of this owner, of this role if one is given; raises NotFound."""
     row = session.scalar(_OWNED, {"owner": owner, "id": message_id})
     if row is None or role not in (None, row.role):
-        raise NotFound(f"There is no message {message_id!r}.")
+        raise NotFound(N_("There is no message {message_id}.", message_id=repr(message_id)))
     return row
 
 

@@ -170,7 +170,8 @@ class Message:
     one included; empty for a single one. ``searched_in`` names the collections and documents that were
     searched, where not all of them were; ``narrowed_to`` what the search was narrowed to because the question
     names it. Of a question it is empty where its asker removed that. ``attached`` are a question's documents.
-    ``coverage`` says how much was read for an answer about a whole scope. ``rating_reason`` and
+    ``coverage`` says how much was read for an answer about a whole scope; where that is not all,
+    ``reading_offer`` has the passages, requests and tokens of reading all. ``rating_reason`` and
     ``rating_note`` say why an answer that is rated down is not helpful.
     """
 
@@ -195,6 +196,7 @@ class Message:
     coverage: str | None = None
     rating_reason: RatingReason | None = None
     rating_note: str | None = None
+    reading_offer: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class SourceStore(OwnerStore):
         self, kind: str, name: str, settings: Mapping[str, Any], every: int | None = None
     ) -> SourceRecord:
         """Add a source that has not been synced yet; ``every`` is in minutes."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             row = SourceRow(id=new_id(), owner=self._owner, kind=kind, created=now())
             row.name, row.settings, row.every = name, dict(settings), every
@@ -63,7 +63,7 @@ class SourceStore(OwnerStore):
 
     def change(self, source_id: str, name: str, settings: Mapping[str, Any], every: int | None) -> None:
         """Change a source; with other settings the next sync begins from the start."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, SourceRow, source_id)
             if row.settings != dict(settings):
                 row.settings, row.cursor = dict(settings), None
@@ -71,7 +71,7 @@ class SourceStore(OwnerStore):
 
     def begin(self, source_id: str) -> SourceRecord:
         """Record that a sync begins; one that did not reach its end is continued."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, SourceRow, source_id)
             row.round += row.state == "idle"
             row.state, row.reason, row.began = "running", None, now()
@@ -79,12 +79,12 @@ class SourceStore(OwnerStore):
 
     def mark(self, source_id: str, cursor: str) -> None:
         """Save the cursor at which the next sync begins."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             self._own(session, SourceRow, source_id).cursor = cursor
 
     def end(self, source_id: str, state: SourceState, reason: str | None = None) -> None:
         """Record the end of a sync, and the reason of one that failed."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, SourceRow, source_id)
             row.state, row.reason, row.ended = state, reason, now()
             if state != "stopped":
@@ -93,7 +93,7 @@ class SourceStore(OwnerStore):
 
     def delete(self, source_id: str, *, keep_documents: bool) -> None:
         """Delete a source. Its documents count as uploaded from now on, or as `orphans`."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, SourceRow, source_id)
             if keep_documents:
                 held = select(SourceItem.document_id).where(SourceItem.source_id == row.id)
@@ -117,7 +117,7 @@ class SourceItems(OwnerStore):
         Content that this owner has is "unchanged", wherever it came from. Else the item's earlier document is
         replaced once the new one is searchable, unless another item or an upload holds it, too.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             source = self._own(session, SourceRow, source_id)
             row = _updated_row(session, source, item)
             known = find_by_content(session, self._owner, sha256)
@@ -138,7 +138,7 @@ class SourceItems(OwnerStore):
 
     def seen(self, source_id: str, items: Iterable[Listing]) -> None:
         """Record that items still exist, with their present names and addresses."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             source = self._own(session, SourceRow, source_id)
             for item in items:
                 row = session.get(SourceItem, (source.id, storable(item.id)))
@@ -151,7 +151,7 @@ class SourceItems(OwnerStore):
         self, source_id: str, item: Listing, reason: str, tries: int = 1, due: datetime | None = None
     ) -> None:
         """Record the reason of an item's failure, and the time of the next try; its document stays."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             source = self._own(session, SourceRow, source_id)
             row = _updated_row(session, source, item)
             row.version, row.reason = None, reason
@@ -159,7 +159,7 @@ class SourceItems(OwnerStore):
 
     def retry(self, source_id: str, now: datetime) -> None:
         """Make every failed item due."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             source = self._own(session, SourceRow, source_id)
             failed = update(SourceItem).where(
                 SourceItem.source_id == source.id, SourceItem.reason.is_not(None)
@@ -168,7 +168,7 @@ class SourceItems(OwnerStore):
 
     def drop(self, source_id: str, item_ids: Sequence[str]) -> None:
         """Delete items that no longer exist; see `orphans`."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             source = self._own(session, SourceRow, source_id)
             mine = delete(SourceItem).where(SourceItem.source_id == source.id)
             for batch in batches(item_ids):

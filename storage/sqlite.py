@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from storage.errors import DatabaseDamaged, DiskFull, StorageBusy, StorageError
+from storage.i18n import N_
 
 LEDGER = "footnote.db"
 FOLDER = "backups"
@@ -174,7 +175,12 @@ def damage_named(directory: Path) -> Iterator[None]:
         if isinstance(error, sqlite3.OperationalError):
             raise
         raise DatabaseDamaged(
-            f"The ledger {directory / LEDGER} is damaged ({error}) and was left as it is. {advice(directory)}"
+            N_(
+                "The ledger {directory} is damaged ({reason}) and was left as it is. {advice}",
+                directory=directory / LEDGER,
+                reason=error,
+                advice=advice(directory),
+            )
         ) from error
 
 
@@ -225,16 +231,25 @@ def _storage_error(error: BaseException | None, directory: Path) -> StorageError
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if full or code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_space(directory)):
         return DiskFull(
-            f"There is no space left in {directory}. Free some, then try again; nothing was half written."
+            N_(
+                "There is no space left in {directory}. Free some, then try again; nothing was half written.",
+                directory=directory,
+            )
         )
     if code in _BUSY:
         return StorageBusy(_busy(directory))
     if code in _DAMAGED:
         return DatabaseDamaged(
-            f"The ledger in {directory} is damaged: {error}. "
-            "Start Footnote again to be told how to restore it."
+            N_(
+                "The ledger in {directory} is damaged: {reason}. Start Footnote again to be told how "
+                "to restore it.",
+                directory=directory,
+                reason=error,
+            )
         )
-    return StorageError(f"The ledger in {directory} could not be used: {error}.")
+    return StorageError(
+        N_("The ledger in {directory} could not be used: {reason}.", directory=directory, reason=error)
+    )
 
 
 def _busy(directory: Path) -> str:

@@ -33,6 +33,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from storage.errors import AccountClosed
+from storage.i18n import N_
 
 BATCH = 400  # ids in one statement, below the 999 parameters that every SQLite allows even where used twice
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -188,9 +189,11 @@ def require_open_account(session: Session, owner: str, since: datetime | None = 
     given = {"owner": owner, "departed": owner_hash(owner)}
     known, removing, left = session.execute(_ACCOUNT_STATE, given).one()
     if removing is not None:
-        raise AccountClosed("This account is being removed with all that is in it.")
+        raise AccountClosed(N_("This account is being removed with all that is in it."))
     if left is not None and (since is None or since <= left):
-        raise AccountClosed("This account was removed with all that was in it. Sign in again to begin anew.")
+        raise AccountClosed(
+            N_("This account was removed with all that was in it. Sign in again to begin anew.")
+        )
     return known is not None
 
 
@@ -257,6 +260,7 @@ class MessageRow(Base):
     searched_in: Mapped[str | None]
     narrowed_to: Mapped[str | None]
     coverage: Mapped[str | None]
+    reading_offer: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     attached: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from storage.database import OwnerStore
 from storage.errors import NameRefused
+from storage.i18n import N_
 from storage.tables import (
     Document,
     DocumentTag,
@@ -79,8 +80,8 @@ class Tags(OwnerStore):
         """
         tidy, added = tidy_name(name, LONGEST_TAG), 0
         if not tidy:
-            raise NameRefused("A tag needs a name. Type one.")
-        with self._database.writing() as session:
+            raise NameRefused(N_("A tag needs a name. Type one."))
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = self._among(session, document_ids)
             if not mine:
@@ -94,7 +95,7 @@ class Tags(OwnerStore):
 
     def remove(self, document_ids: Iterable[str], name: str) -> int:
         """Take a tag from documents; return how many had it. A tag without documents is deleted."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = session.scalar(self._called(tidy_name(name, LONGEST_TAG)))
             if row is None:
                 return 0

@@ -103,7 +103,7 @@ class Trees(OwnerStore):
 
         A branch made with other settings is deleted; one with other contents is to be built further.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             if document_id is not None:
                 self._own(session, Document, document_id)
@@ -124,7 +124,7 @@ class Trees(OwnerStore):
 
     def keep(self, branch_id: str, nodes: Sequence[NodeRecord]) -> None:
         """Add nodes to a branch in one commit. NotFound when the branch was deleted meanwhile."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, TreeBranch, branch_id)
             there = _known_ids(session, [node.id for node in nodes])
             fresh = [(at, node) for at, node in enumerate(nodes) if node.id not in there]
@@ -138,7 +138,7 @@ class Trees(OwnerStore):
 
     def finish(self, branch_id: str, node_ids: Iterable[str], left_out: int = 0) -> list[str]:
         """Mark a branch as ready with these nodes, in one commit; return the ids of the others, deleted."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, TreeBranch, branch_id)
             kept = set(node_ids)
             there = session.scalars(select(TreeNode.id).where(TreeNode.branch_id == row.id)).all()
@@ -150,7 +150,7 @@ class Trees(OwnerStore):
 
     def drop(self, document_id: str | None) -> None:
         """Delete the branch over a document, or the layers above all; none is no error."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.execute(delete(TreeBranch).where(TreeBranch.owner == self._owner, _over(document_id)))
 
     def reopen(self, *, incomplete: bool = False) -> None:
@@ -158,7 +158,7 @@ class Trees(OwnerStore):
 
         All of them, or only the `incomplete` ones, whose summaries could not all be made.
         """
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             mine = update(TreeBranch).where(TreeBranch.owner == self._owner)
             chosen = mine.where(TreeBranch.left_out > 0) if incomplete else mine
             session.execute(chosen.values(state="building", contents=""))
@@ -169,7 +169,7 @@ class Trees(OwnerStore):
         Their branches are marked as being built, and searched again after `finish`.
         """
         gone: list[str] = []
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             while stale := session.execute(self._stale()).all():
                 gone += [id_ for id_, _ in stale]
                 for batch in batches([id_ for id_, _ in stale]):

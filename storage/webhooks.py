@@ -66,7 +66,7 @@ class Webhooks(OwnerStore):
         if not chosen:
             raise NameRefused("A webhook needs at least one event. Choose what it is told of.")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = select(func.count()).where(WebhookRow.owner == storable(self._owner))
             if session.scalar(mine) >= MOST:  # type: ignore[operator]
@@ -95,13 +95,13 @@ class Webhooks(OwnerStore):
 
     def remove(self, webhook_id: str) -> None:
         """Delete a webhook with the events that wait for it."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             session.delete(self._own(session, WebhookRow, webhook_id))
             audit_log.note(session, self._owner, "webhook_removed", webhook=webhook_id)
 
     def enable(self, webhook_id: str) -> None:
         """Use a disabled webhook again, for the events from now on."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             row.disabled = row.reason = None
 
@@ -117,7 +117,7 @@ class Webhooks(OwnerStore):
 
     def delivered(self, webhook_id: str, delivery_id: str) -> None:
         """Take an event out of the outbox."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             row.delivered, row.reason = tables.now(), None
             mine = WebhookDelivery.id == delivery_id, WebhookDelivery.webhook_id == row.id
@@ -125,7 +125,7 @@ class Webhooks(OwnerStore):
 
     def failed(self, webhook_id: str, delivery_id: str, reason: str, due: datetime | None) -> None:
         """Note a try that failed, and when the next is due; without one, disable the webhook."""
-        with self._database.writing() as session:
+        with self._database.writing(self._owner) as session:
             row = self._own(session, WebhookRow, webhook_id)
             waiting = session.get(WebhookDelivery, delivery_id)
             if waiting is None or waiting.webhook_id != row.id:

@@ -15,7 +15,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rag", "storage", "ui", "api")
 
-BASE = {f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo")}
+BASE = {
+    f"rag.{name}" for name in ("errors", "settings", "jobs", "logs", "passage", "telemetry", "undo", "i18n")
+}
 TEXT = {"rag.text"}
 MODELS = {"rag.models", *TEXT}
 INDEX = {"rag.index", "storage", *MODELS}
@@ -49,7 +51,7 @@ ENTRY = {"rag.cli", "ui", "api", "app", *APPLICATION}
 # `storage` may import BASE.
 MAY_IMPORT: Mapping[str, set[str]] = {
     "storage": set(),
-    **{module: {"storage.errors"} for module in BASE},
+    **{module: {"storage.errors", "storage.i18n"} for module in BASE},
     "rag.text": TEXT,
     "rag.models": MODELS,
     "rag.index": INDEX,

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from rag.i18n import _
 from storage.errors import FootnoteError
+from ui import language as _language  # noqa: F401 (says which language a page has)
 from ui import pages
 from ui.auth import sign_in
 from ui.auth.activity_page import show as show_activity
@@ -60,4 +62,4 @@ try:
     _show()
 except FootnoteError as error:
     show_error(error)
-    st.button("Try again")
+    st.button(_("Try again"))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from rag.i18n import N_, _, language, translated
 from ui.components.markdown import plain_line
 
 _bodies: dict[str, Callable[[], None]] = {}
@@ -19,7 +20,16 @@ _ICONS = {
     "TREES": ":material/account_tree:",
 }
 _ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
-_TITLES = {"CHECK": "Check a text"}
+_TITLES = {
+    "CHAT": N_("Chat"),
+    "CHECK": N_("Check a text"),
+    "LIBRARY": N_("Library"),
+    "SETTINGS": N_("Settings"),
+    "ACTIVITY": N_("Activity"),
+    "PEOPLE": N_("People"),
+    "LAB": N_("Lab"),
+    "TREES": N_("Trees"),
+}
 
 
 def __getattr__(name: str) -> st.Page:
@@ -30,16 +40,15 @@ def __getattr__(name: str) -> st.Page:
 
 
 def _page(name: str, *, listed: bool = True) -> st.Page:
-    title, path = _TITLES.get(name, name.title()), name.lower()
 
     def show() -> None:
         _bodies[name]()
 
     return st.Page(
         show,
-        title=title,
+        title=translated(_TITLES[name]),
         icon=_ICONS[name],
-        url_path=path,
+        url_path=name.lower(),
         default=name == "CHAT",
         visibility="visible" if listed and name not in _ADVANCED else "hidden",
     )
@@ -67,7 +76,6 @@ _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
 const READING = '.st-key-ingest [role="progressbar"]';
-const READ = 'All documents are ready.';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
@@ -81,23 +89,24 @@ function closeDrawer(event) {
 
 let reading = false;
 
-function look(told) {
+function look(told, data) {
   for (const table of document.querySelectorAll(SCROLLS)) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   }
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
-  if (reading && !now) told.textContent = READ;
+  if (reading && !now) told.textContent = data.read;
   else if (now && told.textContent) told.textContent = '';
   reading = now;
 }
 
-export default function ({ parentElement }) {
+export default function ({ data, parentElement }) {
+  document.documentElement.lang = data.language;
   const told = parentElement.querySelector('.footnote-told');
-  const watch = new MutationObserver(() => look(told));
+  const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
-  look(told);
+  look(told, data);
   return () => {
     watch.disconnect();
     document.removeEventListener('click', closeDrawer);
@@ -110,7 +119,11 @@ _shell = st.components.v2.component("footnote_shell", html=_HTML, js=_JS, css=_C
 
 def mount() -> None:
     """Mount the style sheet and the drawer script; called once in each run."""
-    _shell(key="shell", height=1)
+    _shell(
+        key="shell",
+        height=1,
+        data={"language": language(), "read": _("All documents are ready.")},
+    )
 
 
 def name_tab(title: str) -> None:

@@ -31,6 +31,7 @@ from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
@@ -111,7 +112,7 @@ class Token:
 class Done:
     """Event: the whole answer, which may have gained markers since its tokens, and its citations.
 
-    `model` names the language model; None for an extractive answer.
+    `model` names the language model that wrote it or found what is listed; None for an extractive answer.
     """
 
     text: str
@@ -160,7 +161,7 @@ def answer(
             before = ""
         around = count_tokens(before + instructions)
         prompt = _prompt(question, passages, llm, ask, around, kept=bool(whole_sentences(so_far)))
-        yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
+        yield from generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
 def rework(
@@ -188,7 +189,7 @@ def rework(
         SMALL_MODEL_REWORK_TOKENS if llm.settings.brief else llm.settings.context_tokens - longest_answer(llm)
     )
     prompt = Prompt(given, rework_messages(request, turns, room))
-    yield from _generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
+    yield from generated(prompt, llm, embedder, judge, whole_sentences(so_far), cancelled)
 
 
 def _extracted(
@@ -224,16 +225,18 @@ def _cited_first(
     )
 
 
-def written(parts: Iterable[AnswerPart], cancelled: Callable[[], bool]) -> Iterator[Event]:
-    """Yield the parts of an answer without a model as tokens, then the whole; raises Cancelled."""
+def written(
+    parts: Iterable[AnswerPart], cancelled: Callable[[], bool], model: str | None = None
+) -> Iterator[Event]:
+    """Yield the parts of an answer that code has put together as tokens, then the whole; raises Cancelled."""
     told: list[AnswerPart] = []
     for piece in parts:
         if cancelled():
-            raise Cancelled("You stopped the answer.")
+            raise Cancelled(N_("You stopped the answer."))
         told.append(piece)
         yield Token(piece.text)
     citations = tuple(piece.citation for piece in told if piece.citation)
-    yield Done("".join(piece.text for piece in told), citations, None)
+    yield Done("".join(piece.text for piece in told), citations, model)
 
 
 @dataclass(frozen=True)
@@ -270,7 +273,7 @@ def _prompt(
     return Prompt(given, ask(question, given), len(passages) - len(given))
 
 
-def _generated(
+def generated(
     prompt: Prompt,
     llm: LanguageModel,
     embedder: Embeddings | None,
@@ -278,6 +281,7 @@ def _generated(
     kept: str,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
+    """Yield the events of an answer that a model writes to a prompt after what is `kept` of it."""
     given = prompt.given
     yield Sources(given, prompt.unread)
     asked = [*prompt.messages, *(continue_messages(kept) if kept else ())]

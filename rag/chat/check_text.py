@@ -16,8 +16,8 @@ from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import NarrowedTo
 from rag.citations.checker import Checker, Evidence
 from rag.citations.statements import Statement, statements
-from rag.citations.support import CALCULATED, DIFFERS
 from rag.errors import Cancelled, DocumentRefused
+from rag.i18n import N_, N_plural
 from rag.ingest.parsers import LoadedDocument, load_steps
 from rag.jobs import Cancel, never
 from rag.passage import Passage
@@ -37,7 +37,7 @@ MAX_QUERY = 1000  # characters
 LEAST_TOKENS = 2  # of a statement: "Thank you." is in any document
 
 CheckStatus = Literal["verified", "differs", "not found"]
-NOT_FOUND = "Not found in your documents"
+NOT_FOUND = N_("Not found in your documents")
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class CheckedStatement:
     def remark(self) -> str:
         """Status and note as a reader sees them: "Verified", "Source says: 8,284"."""
         if self.status == "verified":
-            return f"Verified. {CALCULATED}: {self.note}" if self.note else "Verified"
+            return N_("Verified. Calculated: {note}", note=self.note) if self.note else N_("Verified")
         if self.status == "differs":
-            return f"{DIFFERS}: {self.note}" if self.note else "The source differs"
-        return f"{NOT_FOUND}. {self.note}" if self.note else NOT_FOUND
+            return N_("Source says: {reason}", reason=self.note) if self.note else N_("The source differs")
+        return N_("Not found in your documents. {reason}", reason=self.note) if self.note else NOT_FOUND
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,12 @@ class CheckedText:
     @property
     def summary(self) -> str:
         """Sentence on the whole: "12 of 15 statements verified"."""
-        total = len(self.statements)
-        return f"{self.verified:,} of {total:,} statement{'s' * (total != 1)} verified"
+        return N_plural(
+            "{backed} of {count} statement verified",
+            "{backed} of {count} statements verified",
+            len(self.statements),
+            backed=f"{self.verified:,}",
+        )
 
 
 @dataclass(frozen=True)
@@ -194,8 +198,13 @@ def read_text(
             yield CheckProgress(0, 0)
     if len(document.text) > MAX_TEXT:
         raise DocumentRefused(
-            f"{shown(name)} has {len(document.text):,} characters; {MAX_TEXT:,} is the limit of a text to "
-            "check. Check it in parts."
+            N_(
+                "{name} has {number} characters; {max_text} is the limit of a text to check. Check "
+                "it in parts.",
+                name=shown(name),
+                number=f"{len(document.text):,}",
+                max_text=f"{MAX_TEXT:,}",
+            )
         )
     return document
 
@@ -269,7 +278,7 @@ class TextChecker:
     ) -> tuple[Sequence[Passage], bool]:
         """Return the passages for a statement, and True where only documents that it names were searched."""
         if cancelled():
-            raise Cancelled("The check was stopped.")
+            raise Cancelled(N_("The check was stopped."))
         steps = self.pipeline.find(_query(statement), cancelled, widened=widened)
         narrowed = False
         while True:
@@ -321,7 +330,12 @@ def _checked(number: int, statement: Statement, text: str, finding: _Finding) ->
     place = (number, said, statement.start, statement.end)
     if finding.too_long:
         return CheckedStatement(
-            *place, "not found", f"It has more than {MAX_STATEMENT:,} characters and was not checked."
+            *place,
+            "not found",
+            N_(
+                "It has more than {max_statement} characters and was not checked.",
+                max_statement=f"{MAX_STATEMENT:,}",
+            ),
         )
     if evidence.status not in ("verified", "differs"):
         return CheckedStatement(*place, "not found")

@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, whole_sentences
 from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import ReadingPlan
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.whole_reading import PURPOSE as READ
 from rag.citations.checking import Checked, Checking
 from rag.citations.cite import Citation, cite
 from rag.citations.support import rests_on_nothing
@@ -202,6 +204,7 @@ class _Draft:
     citations: Sequence[Citation] = ()
     left_out: list[records.LeftOutRecord] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+    offer: dict[str, int] | None = None
     model: str | None = None
     timings_ms: dict[str, float] = field(default_factory=dict)
     sent: list[traces.SentRecord] = field(default_factory=list)
@@ -226,6 +229,7 @@ class _Draft:
                     searched_in=self.notes.get(SEARCHED_IN),
                     narrowed_to=self.notes.get(NARROWED_TO),
                     coverage=self.notes.get(COVERAGE),
+                    reading_offer=self.offer,
                 )
                 self.understood, self.saved_at = None, time.monotonic()
             case Token(text):
@@ -240,10 +244,10 @@ class _Draft:
         match event:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
-            case Reworked() | SearchedIn() | NarrowedTo():
-                self.notes |= _note_of(event)
-            case Coverage():
-                self.notes[COVERAGE] = event.said(language(self.turn.question.content))
+            case Reworked() | SearchedIn() | NarrowedTo() | Coverage():
+                self.notes |= _note_of(event, language(self.turn.question.content))
+            case ReadingPlan(passages, requests, tokens, begun=False):
+                self.offer = {"passages": passages, "requests": requests, "tokens": tokens}
             case Reordered(note) if note:
                 self.notes["reranking"] = note
             case Degraded(what, reason):
@@ -291,7 +295,9 @@ class _Draft:
         unsearched = self.pipeline.corpus.unsearched() if nothing_found else ()
         return traces.Trace(
             settings={**self.pipeline.made_with, **self.notes},
-            sent=tuple(sorted(self.sent, key=lambda one: one.purpose == RERANK)),  # what is cut is at the end
+            sent=tuple(
+                sorted(self.sent, key=lambda one: one.purpose in (RERANK, READ))
+            ),  # what is cut is at the end
             unsearched=tuple(unsearched),
             unsearched_count=len(unsearched),
         )
@@ -302,8 +308,10 @@ class _Draft:
             self.saved_at = time.monotonic()
 
 
-def _note_of(event: Reworked | SearchedIn | NarrowedTo) -> dict[str, str]:
+def _note_of(event: Reworked | SearchedIn | NarrowedTo | Coverage, code: str) -> dict[str, str]:
     match event:
+        case Coverage():
+            return {COVERAGE: event.said(code)}
         case Reworked(1):
             return {"reworked": REWORKED}
         case Reworked(answers):

@@ -58,6 +58,10 @@ class Corpus:
         """Yield all passages of the documents in scope, or of some of them, in order; none if unknown."""
         yield from ()
 
+    def has_trees(self, document_ids: frozenset[str]) -> bool:  # noqa: ARG002
+        """Return True where each of these documents has a summary tree."""
+        return False
+
     def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:  # noqa: ARG002
         """Return the name and the instructions of each collection of these documents that has some."""
         return ()

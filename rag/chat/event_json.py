@@ -8,6 +8,8 @@ from pydantic import TypeAdapter
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
+from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Rephrasing, Reworked, Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.citations.checking import Checked, Checking
@@ -20,6 +22,9 @@ EVENTS: Mapping[str, type[Any]] = {
     "searched_in": SearchedIn,
     "narrowed_to": NarrowedTo,
     "reworked": Reworked,
+    "reading_plan": ReadingPlan,
+    "batch_read": BatchRead,
+    "coverage": Coverage,
     "reranking": Reranking,
     "reordered": Reordered,
     "left_out": Degraded,

@@ -3,6 +3,7 @@
 The page, the store, the command line and the tests see nothing but the stream of events:
 `Condensed`, `Rephrasing` where a model's rewrite was not used, `SearchedIn` where not all is searched,
 `NarrowedTo` where the question names documents, `Reworked` where nothing is searched but an answer reworked,
+`ReadingPlan` and `BatchRead` where a model reads whole documents, with `Coverage` before the sources,
 `Reranking` and `Reordered` where there is a reranker, `LeftOut` for each search that failed, `Sources`,
 `Token` ..., `Done`, and then `Timings`.
 A `Sent` follows each request to the language model. `check` yields `Checking` and `Checked` for an answer
@@ -12,6 +13,7 @@ that is shown and stored already.
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.documents import Document
@@ -21,6 +23,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
 from rag.chat.coverage import Coverage, coverage_of
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
 from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
@@ -29,11 +32,14 @@ from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
 from rag.chat.whole_answer import answer_whole
 from rag.chat.whole_question import WholeQuestion, whole_readings
+from rag.chat.whole_reading import BUDGET, PURPOSE, Budget, WholeReading
 from rag.citations.checker import Judge
 from rag.citations.checking import Checked, Checking, check
 from rag.citations.cite import Citation
 from rag.citations.reader import StatementReader
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
+from rag.i18n import N_
+from rag.ingest.document_profile import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
@@ -160,7 +166,8 @@ class Reworked:
     answers: int
 
 
-Aside = Coverage | Degraded | Rephrasing | Reworked | SearchedIn | NarrowedTo | Reranking | Reordered
+Scoped = SearchedIn | NarrowedTo | Coverage
+Aside = BatchRead | Degraded | ReadingPlan | Rephrasing | Reworked | Scoped | Reranking | Reordered
 """Events for the trace of an answer."""
 
 
@@ -189,7 +196,8 @@ class RagPipeline:
     `within` makes the retriever over some documents, for a question that names them. `made_with` are the
     settings to store with an answer, by name. With `reading_seconds` the model is asked in that time for the
     words that the statements left open by the checker rest on. The answering model is shown the newest turns
-    within `conversation_tokens`.
+    within `conversation_tokens`. Whole documents are read within the `reading_budget`, or by their summary
+    tree, in which `tree` makes the retriever.
     """
 
     retriever: Searching
@@ -209,6 +217,8 @@ class RagPipeline:
     within: Callable[[frozenset[str]], Searching] | None = None
     made_with: Mapping[str, Any] = field(default_factory=dict)
     conversation_tokens: int = 0
+    tree: Callable[[frozenset[str]], Searching] | None = None
+    reading_budget: Budget = BUDGET
 
     def ask(
         self,
@@ -320,7 +330,7 @@ class RagPipeline:
         if understood.note:
             yield Rephrasing(understood.note)
         if turn.cancelled():
-            raise Cancelled("The answer was stopped.")
+            raise Cancelled(N_("The answer was stopped."))
         if understood.rework is not None:
             yield from self._rework(understood.rework, turn)
             return
@@ -341,9 +351,11 @@ class RagPipeline:
 
     def _whole(self, asked: str, turn: Request) -> Generator[Event | Aside, None, _Whole]:
         """Yield the events of an answer about whole documents, if the question asks for one."""
-        if self.llm is not None or turn.goes_on or not (documents := self.corpus.documents_in_scope()):
+        if turn.goes_on or not (documents := self.corpus.documents_in_scope()):
             return _Whole()
         readings = list(whole_readings(asked, documents))
+        if self.llm is not None and not self.llm.settings.brief:
+            return (yield from self._whole_by_model(asked, readings[-1:], documents, turn))
         passages = list(self._passages_for(readings, turn)) if readings else []
         for whole in readings:
             ids = None if turn.widened else whole.document_ids
@@ -353,9 +365,7 @@ class RagPipeline:
             )
             if found is None:
                 continue
-            yield from self.scope.told()
-            if ids is not None and len(ids) < len(documents):
-                yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
+            yield from self._told_scope(ids, documents)
             if whole.kind != "author":
                 yield coverage_of(among, among)
             turn.watch.lap("retrieve")
@@ -365,13 +375,59 @@ class RagPipeline:
         lists = bool(readings) and readings[0].kind in ("list", "documents")
         return _Whole(unlisted=passages if lists else ())
 
+    def _told_scope(
+        self, ids: frozenset[str] | None, documents: Sequence[DocumentProfile]
+    ) -> Iterator[SearchedIn | NarrowedTo]:
+        yield from self.scope.told()
+        if ids is not None and len(ids) < len(documents):
+            yield NarrowedTo(_names_of(one.file_name for one in documents if one.id in ids))
+
+    def _whole_by_model(
+        self,
+        asked: str,
+        readings: Sequence[WholeQuestion],
+        documents: Sequence[DocumentProfile],
+        turn: Request,
+    ) -> Generator[Event | Aside, None, _Whole]:
+        """Yield the events of an answer about whole documents by a model that reads them."""
+        llm, reader = self._recorded("answer", turn), self._recorded(PURPOSE, turn)
+        wanted = [one for one in readings if one.kind in ("overview", "list", "documents")]
+        passages = [self._introduced(one) for one in self._passages_for(wanted, turn)] if wanted else []
+        if not passages or llm is None or reader is None:
+            return _Whole()
+        ids = None if turn.widened else wanted[0].document_ids
+        read = frozenset(passage.document_id for passage in passages)
+        reading = WholeReading(
+            asked,
+            wanted[0],
+            passages,
+            {one.id: one for one in documents if one.id in read},
+            llm,
+            reader,
+            lambda given: replace(self, lost_in_the_middle_order=False)._write(asked, given, turn),
+            partial(self._from_tree, read) if self.corpus.has_trees(read) else None,
+            self.reading_budget,
+            self.embedder,
+            self.judge,
+            self._instructions(passages),
+            tuple(self._told_scope(ids, documents)),
+            turn.cancelled,
+        )
+        outcome = yield from reading.events()
+        turn.watch.lap("retrieve")
+        return _Whole(outcome == "answered", passages if outcome == "unread" else ())
+
+    def _from_tree(self, document_ids: frozenset[str], question: str) -> list[Passage]:
+        found = [] if self.tree is None else self.tree(document_ids).invoke(question)
+        return [Passage.from_document(document) for document in found]
+
     def _passages_for(self, readings: Sequence[WholeQuestion], turn: Request) -> Iterator[Passage]:
         """Yield all passages of the documents that some reading of a question is about."""
         named = [reading.document_ids for reading in readings if reading.document_ids is not None]
         everywhere = turn.widened or len(named) < len(readings)
         for passage in self.corpus.all_passages(None if everywhere else frozenset[str]().union(*named)):
             if turn.cancelled():
-                raise Cancelled("The answer was stopped.")
+                raise Cancelled(N_("The answer was stopped."))
             yield passage
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
@@ -495,10 +551,14 @@ def validated_question(question: str) -> str:
     """
     text = "".join(c for c in question if c == "\n" or c.isprintable()).strip()
     if not text:
-        raise QuestionRefused("The question is empty. Type what you want to know.")
+        raise QuestionRefused(N_("The question is empty. Type what you want to know."))
     if len(text) > MAX_QUESTION:
         raise QuestionRefused(
-            f"The question has {len(text):,} characters; {MAX_QUESTION:,} is the limit. "
-            "Shorten it, or add the long text as a document."
+            N_(
+                "The question has {number} characters; {max_question} is the limit. Shorten it, or "
+                "add the long text as a document.",
+                number=f"{len(text):,}",
+                max_question=f"{MAX_QUESTION:,}",
+            )
         )
     return text

@@ -1,7 +1,7 @@
 """Search scope of a question: all documents, or chosen collections, tags and documents; the corpus view."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
@@ -9,10 +9,11 @@ from pathlib import PurePath
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused
+from rag.i18n import N_, _, ngettext
 from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
-from storage.choices import Choices, Chosen
+from storage.choices import FILTERS, Choices, Chosen, Filter, Kind
 from storage.collections import CollectionRecord, Collections
 from storage.documents import Documents
 from storage.records import AttachedRecord, Unsearched
@@ -106,6 +107,10 @@ class LibraryView(Corpus):
                 for batch in self.documents.chunk_batches(record.id):
                     yield from (Passage.from_document(to_document(chunk)) for chunk in batch)
 
+    def has_trees(self, document_ids: frozenset[str]) -> bool:
+        """Return True where each of these documents has a summary tree."""
+        return document_ids <= {one.document_id for one in self.trees.list() if one.state == "ready"}
+
     def instructions(self, document_ids: frozenset[str]) -> Sequence[tuple[str, str]]:
         """Return the name and the instructions of each collection of these documents that has some."""
         return self.collections.instructions_for(document_ids) if self.collections is not None else ()
@@ -129,10 +134,17 @@ class LibraryView(Corpus):
                 yield Unsearched(record.name, record.state)
 
 
-def scope_of(choices: Choices, conversation_id: str) -> Scope:
+def scope_of(
+    choices: Choices, conversation_id: str, profiles: Callable[[], Mapping[str, DocumentProfile]] = dict
+) -> Scope:
     """Return the scope of a conversation; raises NotFound."""
     chosen = choices.of(conversation_id)
-    return Scope(choices.documents(conversation_id), in_words(chosen)) if chosen else EVERYTHING
+    if not chosen:
+        return EVERYTHING
+    among, of = choices.documents(conversation_id), DocumentFilter.of(chosen)
+    if of != DocumentFilter():
+        among = frozenset(of.passing(profiles().values(), among))
+    return Scope(among, in_words(chosen))
 
 
 def scope_of_attached(attached: Sequence[AttachedRecord]) -> Scope:
@@ -178,6 +190,30 @@ class DocumentFilter:
     since: date | None = None
     until: date | None = None
 
+    @classmethod
+    def of(cls, chosen: Iterable[Chosen]) -> "DocumentFilter":
+        """Return the filter that is among the choices of a conversation."""
+        values: dict[str, list[str]] = {}
+        for one in chosen:
+            values.setdefault(one.kind, []).append(one.id)
+        days = (values.get(kind, [""])[0] for kind in ("since", "until"))
+        since, until = (date.fromisoformat(day) if day else None for day in days)
+        return cls(frozenset(values.get("type", ())), since, until)
+
+    @property
+    def choices(self) -> tuple[Filter, ...]:
+        """The choices of a conversation that stand for this filter."""
+        types: list[Filter] = [("type", kind) for kind in sorted(self.types)]
+        since: list[Filter] = [("since", self.since.isoformat())] if self.since else []
+        until: list[Filter] = [("until", self.until.isoformat())] if self.until else []
+        return (*types, *since, *until)
+
+    def passing(
+        self, documents: Iterable[DocumentProfile], among: Collection[str] | None = None
+    ) -> Iterator[str]:
+        """Yield the ids of the documents that pass, of some or of all."""
+        return (one.id for one in documents if (among is None or one.id in among) and self.passes(one))
+
     def passes(self, document: DocumentProfile) -> bool:
         """Return True for a document of these types whose own date, or end of period, is in these days.
 
@@ -211,8 +247,25 @@ def in_words(chosen: Sequence[Chosen]) -> str:
 
 def counted(chosen: Sequence[Chosen]) -> str:
     """Return counts of what is chosen and exists: "2 collections, 1 document"; empty where nothing exists."""
-    kinds = Counter(one.kind for one in chosen if one.there)
-    return ", ".join(f"{kinds[kind]:,} {kind}{'s' * (kinds[kind] != 1)}" for kind in sorted(kinds))
+    kinds = Counter("filter" if one.kind in FILTERS else one.kind for one in chosen if one.there)
+    said = {
+        "collection": ngettext("{count} collection", "{count} collections", kinds["collection"]),
+        "document": ngettext("{count} document", "{count} documents", kinds["document"]),
+        "filter": ngettext("{count} filter", "{count} filters", kinds["filter"]),
+        "tag": ngettext("{count} tag", "{count} tags", kinds["tag"]),
+    }
+    return ", ".join(said[kind] for kind in sorted(kinds))
+
+
+def filter_in_words(kind: Kind, value: str) -> str:
+    """Return a filter in words.
+
+    >>> filter_in_words("since", "2023-01-01"), filter_in_words("type", ".pdf")
+    ('from 2023-01-01', '.pdf files')
+    """
+    if kind == "since":
+        return _("from {day}", day=value)
+    return _("to {day}", day=value) if kind == "until" else _("{ending} files", ending=value)
 
 
 def _called(collections: Collections, name: str) -> CollectionRecord:
@@ -220,12 +273,16 @@ def _called(collections: Collections, name: str) -> CollectionRecord:
     if found is None:
         there = ", ".join(record.name for record in collections.list())
         raise QuestionRefused(
-            f"There is no collection {name!r}. {f'There are: {there}.' if there else 'There is none yet.'}"
+            N_("There is no collection {name}. There are: {names}.", name=repr(name), names=there)
+            if there
+            else N_("There is no collection {name}. There is none yet.", name=repr(name))
         )
     return found
 
 
 def _name(one: Chosen) -> str:
+    if one.kind in FILTERS:
+        return filter_in_words(one.kind, one.id)
     name = one.name if len(one.name) <= MAX_NAME else one.name[: MAX_NAME - 1] + "…"
     notes = [one.kind] * (one.kind != "document") + ["deleted"] * (not one.there)
     return f"{name} ({', '.join(notes)})" if notes else name

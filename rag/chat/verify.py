@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from rag.chat.export import FORM, VERSION
 from rag.errors import DocumentRefused, ExportRefused
+from rag.i18n import N_
 from rag.ingest.parsers import load
 from rag.ingest.paths import iter_files, path_text
 from rag.text.normalize import NormalizedText, normalize_with_offsets
@@ -51,18 +52,20 @@ def read_export(path: Path) -> list[ExportedQuote]:
     try:
         if path.stat().st_size > LARGEST:
             raise ExportRefused(
-                f"{path_text(path)} is larger than any export. Choose a chat exported as JSON."
+                N_("{path} is larger than any export. Choose a chat exported as JSON.", path=path_text(path))
             )
         told = json.loads(path.read_bytes())
         if told["form"] != FORM or told["version"] != VERSION:
             raise ValueError(told["form"], told["version"])
         quotes = [_claimed(quote) for turn in told["turns"] for quote in turn["quotes"]]
     except OSError as error:
-        raise ExportRefused(f"{path_text(path)} cannot be read. Check the path.") from error
+        raise ExportRefused(N_("{path} cannot be read. Check the path.", path=path_text(path))) from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ExportRefused(
-            f"{path_text(path)} is no chat exported as JSON by this version of Footnote. "
-            "Export the chat again."
+            N_(
+                "{path} is no chat exported as JSON by this version of Footnote. Export the chat again.",
+                path=path_text(path),
+            )
         ) from error
     return [quote for quote in quotes if quote.text]
 
@@ -115,7 +118,9 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ExportRefused(f"{path_text(path)} cannot be read. See to it, or move it elsewhere.") from error
+        raise ExportRefused(
+            N_("{path} cannot be read. See to it, or move it elsewhere.", path=path_text(path))
+        ) from error
 
 
 def _claimed(quote: dict[str, Any]) -> ExportedQuote:

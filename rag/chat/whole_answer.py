@@ -63,8 +63,8 @@ def answer_whole(
         return _authors(question, passages, documents)
     if asked.kind == "documents":
         total = len({passage.document_id for passage in passages})
-        return _listed(question, "documents", find_mentions(asked.subject, passages), passages, total)
-    return _listed(question, "list", find_items(asked.subject, passages), passages, len(passages))
+        return list_items(question, "documents", find_mentions(asked.subject, passages), passages, total)
+    return list_items(question, "list", find_items(asked.subject, passages), passages, len(passages))
 
 
 def _picked(question: str, passages: Sequence[Passage], picks: Sequence[Pick]) -> WholeAnswer | None:
@@ -76,9 +76,10 @@ def _picked(question: str, passages: Sequence[Passage], picks: Sequence[Pick]) -
     return WholeAnswer(shown, tuple(write(question, shown, numbered, doubtful=False)))
 
 
-def _listed(
+def list_items(
     question: str, kind: str, items: Sequence[NamedItem], passages: Sequence[Passage], total: int
 ) -> WholeAnswer | None:
+    """Return the list of items with their number, each cited; None where there is none."""
     if not items:
         return None
     code = language(question)

@@ -109,19 +109,21 @@ _IN_DOCUMENT = re.compile(
 class WholeQuestion:
     """Question about all of its scope; `subject` is the thing that it asks to list or to tell about.
 
-    `document_ids` are the documents it calls by name; None where it calls none.
+    `document_ids` are the documents it calls by name; None where it calls none. `counted` is true of "how
+    many": its answer may also be one number that some passage states.
     """
 
     kind: Kind
     subject: str = ""
     document_ids: frozenset[str] | None = None
+    counted: bool = False
 
 
 def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> WholeQuestion | None:
     """Return how a question asks about whole documents; None for a question that a passage answers.
 
     >>> [read_whole_question(text, ()) for text in ("Summarise this document.", "When did it open?")]
-    [WholeQuestion(kind='overview', subject='', document_ids=None), None]
+    [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False), None]
     >>> read_whole_question("List all suppliers in my documents.", ()).subject
     'suppliers'
     """
@@ -142,11 +144,12 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
     )
     for kind, patterns in kinds:
         of = text if kind == "documents" else left
-        if subject := _subject(of, patterns):
+        subject, counted = _subject(of, patterns)
+        if subject:
             if kind != "documents":
                 subject = _IN_DOCUMENT.sub("", subject).strip()
             if frozenset(tokens(subject)) - _CONTAINERS:
-                return WholeQuestion(kind, subject, None if kind == "documents" else ids)
+                return WholeQuestion(kind, subject, None if kind == "documents" else ids, counted)
     return None
 
 
@@ -202,8 +205,11 @@ def _without_names(question: str, called: Sequence[DocumentProfile]) -> str:
     return " ".join(left.split())
 
 
-def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> str:
+def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool]:
+    """Return the subject of a question, and true where it asks for their number."""
     for pattern in patterns:
         if found := pattern.match(question):
-            return next((part.strip(" \"'“”‘’「」『』") for part in found.groups() if part), "")
-    return ""
+            named = ((name, part) for name, part in found.groupdict().items() if part)
+            name, part = next(named, ("", ""))
+            return part.strip(" \"'“”‘’「」『』"), name == "counted"
+    return "", False

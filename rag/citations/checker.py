@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
-from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
+from rag.citations.claims import TOPIC, Sentence, find_contradiction, in_its_words, joined
 from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup
 from rag.citations.periods import periods
@@ -333,8 +333,6 @@ _JOINT = re.compile(
     r"|(?<=[가-힣]{2}(?:며|고))[,\s]\s*|(?<=반면)[,\s]\s*|(?<=지만)[,\s]\s*|(?<=[でりしがくず])、"
 )
 _PART_WORDS = 2
-_TOPIC = re.compile(r"[^、,]{1,40}?(?:は|が)|[^,]{0,40}?[가-힣`](?:은|는|이|가)(?=\s)")
-"""Subject of a Korean or Japanese part; one without its own has that of the first part."""
 _STARTS = re.compile(
     r"[^a-z]|(?:the|an?|its?|they|he|she|this|these|those|that|their|his|her|in|on|at|during|for|no|not|all|many|most|some)\b"
 )
@@ -374,9 +372,9 @@ def parts(sentence: str) -> list[str]:
     if gapped:
         return gapped
     found = [part.strip() for part in _JOINT.split(sentence)]
-    topic = _TOPIC.match(found[0])
-    if len(found) > 1 and topic:
-        found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
+    topic = TOPIC.match(found[0])
+    if len(found) > 1 and topic:  # a part without its own topic has that of the first
+        found[1:] = [part if TOPIC.search(part) else topic[0] + part for part in found[1:]]
     elif not all(map(_STARTS.match, found[1:])):
         return [sentence]
     return found if all(len(content_words(part)) >= _PART_WORDS for part in found) else [sentence]

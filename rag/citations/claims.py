@@ -284,10 +284,22 @@ def _tells(word: str) -> bool:
     return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
 
 
-def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
+TOPIC = re.compile(r"[^、,]{1,40}?(?:は|が)|[^,]{0,40}?[가-힣`](?:은|는|이|가)(?=\s)")
+"""Topic of a Korean or Japanese sentence, or of a part of one."""
+
+
+def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
+    """Return the words of a claim's topic that a passage has; the anchor may leave them out."""
+    topic = TOPIC.match(claim.said)
+    words = outline(topic[0]) if topic else ()
+    return frozenset(word for word in words if any(word in unit.text for unit in passage))
+
+
+def is_exchanged(claim: Sequence[str], anchor: Sequence[str], topic: Collection[str] = ()) -> bool:
     """Return True where two sentences in the same order have different words in one place.
 
-    Words that only moved are no exchange, nor are words that only one of them has.
+    Words that only moved are no exchange, nor are words that only one of them has, nor those of
+    a `topic` that a sentence leaves out, if it has the others in their order.
 
     >>> is_exchanged("elder order of deacon".split(), "elder order of elder".split())
     True
@@ -295,6 +307,14 @@ def is_exchanged(claim: Sequence[str], anchor: Sequence[str]) -> bool:
     False
     """
     more, less = Counter(claim) - Counter(anchor), Counter(anchor) - Counter(claim)
+    rest = iter(anchor)
+    if all(
+        word in rest
+        for word in claim
+        if len(word) > 1 and not (word.isascii() or more[word] or word in topic)
+    ):
+        for word in topic:
+            del more[word]
     taken = list(steps(claim, anchor))
     alike = sum(len(ours) for operation, ours, _ in taken if operation == "equal")
     return alike >= ALIKE * len(claim) and any(
@@ -444,7 +464,10 @@ def find_contradiction(
         ("word", lambda: is_altered_copy(claim, anchor)),
         ("order", lambda: not by_value and is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
-        ("exchange", lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline)),
+        (
+            "exchange",
+            lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline, _topic(claim, passage)),
+        ),
     )
     return next((kind for kind, contradicts in rules if (not kinds or kind in kinds) and contradicts()), "")
 
@@ -519,10 +542,9 @@ def _exchanged_numbers(claimed: Sequence[Quantity], given: Sequence[Quantity]) -
     places = [next((at for at, other in enumerate(given) if q.fits(other)), -1) for q in claimed]
     if -1 in places and any(not any(q.fits(other) for q in claimed) for other in given):
         return True
-    rest = iter(range(len(given)))
-    return not all(
-        any(q.fits(given[at]) for at in rest) for q, place in zip(claimed, places, strict=True) if place >= 0
-    )
+    found = [(q, place) for q, place in zip(claimed, places, strict=True) if place >= 0]
+    rest = {q.unit: iter(range(len(given))) for q, _ in found}
+    return not all(any(q.fits(given[at]) for at in rest[q.unit]) for q, _ in found)
 
 
 def _other_time(
@@ -576,9 +598,11 @@ def _is_of_other_clause(claim: Sentence, anchor: Sentence) -> bool:
     for begin, end in pairwise(ends):
         years = [p.year for p in anchor.periods if p.year and begin <= p.start < end]
         year = years[0] if years else year
-        said.setdefault(year, set()).update(tokens(without_numbers(anchor.text[begin:end])))
+        if year:
+            said.setdefault(year, set()).update(tokens(without_numbers(anchor.text[begin:end])))
     shared = {year: len(claim.words & words) for year, words in said.items()}
-    return max(shared.values()) > shared.get(asked[0].year, max(shared.values()))
+    most = max(shared.values(), default=0)
+    return most > shared.get(asked[0].year, most)
 
 
 def _times(unit: Sentence) -> set[int]:
@@ -611,7 +635,11 @@ _CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
 
 
 def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
-    missing = [name for name in anchor.lacks(claim.names) if name.casefold() not in _DATED]
+    missing = [
+        name
+        for name in anchor.lacks(claim.names)
+        if name.casefold() not in _DATED and not _is_common(name, claim, passage)
+    ]
     if not missing:
         return False
     if any(not any(unit.holds(name) for unit in passage) for name in missing):
@@ -620,6 +648,13 @@ def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) 
         return True
     alone = not claim.plain or len(claim.plain & anchor.words) >= ALONE * len(claim.plain)
     return alone and bool(claim.lacks(_sure_names(anchor)))
+
+
+def _is_common(name: str, claim: Sentence, passage: Sequence[Sentence]) -> bool:
+    """Return True for the first word of a claim if the passage has it in lower case: it is no name."""
+    return claim.text.lstrip('"“‘*_').startswith(name) and any(
+        re.search(rf"(?<![\w.]){re.escape(name.lower())}(?![\w.]*\.\w)", unit.text) for unit in passage
+    )
 
 
 def _sure_names(unit: Sentence) -> list[str]:
@@ -646,7 +681,7 @@ def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bo
     A clause of the claim is compared with the clause that has most of its words.
     """
     said, told = _BOUNDED.sub("at most", claim.text), _BOUNDED.sub("at most", anchor.text)
-    near = [clause for clause in clauses(told) if _is_near(claim, frozenset(tokens(clause)))]
+    near = _near(claim, clauses(told))
     if any(map(negations, near)) != bool(negations(said)):
         return True
     texts = [clause for unit in window for clause in clauses(_BOUNDED.sub("at most", unit.text))]
@@ -654,8 +689,15 @@ def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bo
     return any(_other_denial(clause, given) for clause in clauses(said))
 
 
-def _is_near(claim: Sentence, words: frozenset[str]) -> bool:
-    return len(claim.words & words) >= max(1, SAME_CLAUSE * len(words))
+def _near(claim: Sentence, told: Sequence[str]) -> list[str]:
+    """Return the clauses that share most of their words with a claim, or most words of all."""
+    shared = {clause: claim.words & frozenset(tokens(clause)) for clause in told}
+    most = max(map(len, shared.values()), default=0)
+    return [
+        clause
+        for clause, words in shared.items()
+        if words and len(words) >= min(most, SAME_CLAUSE * len(frozenset(tokens(clause))))
+    ]
 
 
 def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> bool:
@@ -691,6 +733,9 @@ _SELF = re.compile(
 """Words by which a document names its author."""
 
 
+_POSSESSIVE = re.compile(r"\b([A-Z][\w&-]+)[’']s?(?!\w)")
+
+
 def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentence:
     """Return a claim with the owner's name as a document calls it: "the Company" for "Apple".
 
@@ -701,8 +746,10 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     "The Company's sales fell."
     """
     own = max(_SELF.findall(text), key=len, default="")
-    first = claim.names[0] if own and claim.names else ""
-    if not first or first.casefold() not in owners or _alone_in(first, text):
+    told = [*claim.names[:1], *_POSSESSIVE.findall(claim.text)]
+    named = (name for name in told if name.casefold() in owners and not _alone_in(name, text))
+    first = next(named, "") if own else ""
+    if not first:
         return claim
     said = re.sub(rf"\b{re.escape(first)}\b", own, claim.text, count=1)
     return Sentence(said, 0, len(said))

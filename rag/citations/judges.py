@@ -9,6 +9,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import JudgeUnavailable, ModelUnavailable
+from rag.i18n import N_
 from rag.models.hub import open_cross_encoder
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ class CrossEncoderJudge:
             return open_cross_encoder(self.spec)
         except ModelUnavailable as error:
             raise JudgeUnavailable(
-                f"Citations cannot be judged. {error} FOOTNOTE_CITATION_JUDGE takes the folder or hub id of "
-                "a cross-encoder with safetensors, or off."
+                N_(
+                    "Citations cannot be judged. {reason} FOOTNOTE_CITATION_JUDGE takes the folder or "
+                    "hub id of a cross-encoder with safetensors, or off.",
+                    reason=error,
+                )
             ) from error
 
     @cached_property
@@ -50,6 +54,9 @@ class CrossEncoderJudge:
             if "entail" in str(label).lower() and "not" not in str(label).lower():
                 return int(number)
         raise JudgeUnavailable(
-            f"The model {self.spec!r} that should judge citations names none of its classes entailment. "
-            "Give another one in FOOTNOTE_CITATION_JUDGE, or set it to off."
+            N_(
+                "The model {spec} that should judge citations names none of its classes entailment. "
+                "Give another one in FOOTNOTE_CITATION_JUDGE, or set it to off.",
+                spec=repr(self.spec),
+            )
         )

@@ -31,7 +31,7 @@ _UNITS = {
     "キロメートル": "km", "公里": "km", "m": "m", "metres": "m", "meters": "m", "미터": "m", "メートル": "m",
     "day": "d", "days": "d", "일": "d", "日": "d", "week": "wk", "weeks": "wk", "주": "wk", "週間": "wk",
     "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "년": "yr", "年": "yr", "hour": "h",
-    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "mph": "mph",
+    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "hr": "h", "hrs": "h", "mph": "mph",
     "平方公里": "km2",
 }  # fmt: skip
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.i18n import N_, N_plural
 from storage.records import CitationRecord, CitationStatus, Message, PassageRecord
 
 # Refusals in English, Korean and Japanese
@@ -70,7 +71,12 @@ class Backing:
         >>> Backing(5, 6).sentence, Backing(1, 1).sentence
         ('5 of 6 statements verified', '1 of 1 statement verified')
         """
-        return f"{self.backed} of {self.total} statement{'s' * (self.total != 1)} verified"
+        return N_plural(
+            "{backed} of {count} statement verified",
+            "{backed} of {count} statements verified",
+            self.total,
+            backed=self.backed,
+        )
 
 
 def statements(answer: Message) -> list[StatementSupport]:
@@ -130,8 +136,8 @@ def _best(cited: Sequence[CitationRecord]) -> CitationStatus:
 
 
 # Markers and remarks
-DIFFERS = "Source says"
-CALCULATED = "Calculated"
+DIFFERS = N_("Source says")
+CALCULATED = N_("Calculated")
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 
 
@@ -172,12 +178,15 @@ def remarks(answer: Message) -> list[tuple[int, str]]:
 
 def place_name(passage: PassageRecord) -> str:
     """Return the place of a passage: "report.pdf, page 3"."""
-    return passage.document + (f", page {passage.page}" if passage.page is not None else "")
+    if passage.page is None:
+        return passage.document
+    return N_("{document}, page {page}", document=passage.document, page=passage.page)
 
 
 def place_and_heading(passage: PassageRecord) -> str:
     """Return the place of a passage with its heading: "report.pdf, page 3, Figures > Staff"."""
-    return place_name(passage) + (f", {passage.heading}" if passage.heading else "")
+    place = place_name(passage)
+    return N_("{kind}, {heading}", kind=place, heading=passage.heading) if passage.heading else place
 
 
 def statement_text(answer: Message, citation: CitationRecord) -> str:
@@ -187,7 +196,8 @@ def statement_text(answer: Message, citation: CitationRecord) -> str:
 
 
 def _remark(one: StatementSupport) -> str:
-    return f"{DIFFERS if one.status == 'differs' else CALCULATED}: {one.note}"
+    said = N_("Source says: {reason}") if one.status == "differs" else N_("Calculated: {reason}")
+    return N_(said, reason=one.note)
 
 
 def _before_cell_end(text: str, end: int) -> int:

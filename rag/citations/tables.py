@@ -11,7 +11,7 @@ from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
 from rag.text.tables import BAR
 
 MOST_CELLS = 4000  # of a passage
-_HEAD_LINES = 14  # lines above loose rows that may hold their heading
+_HEAD_LINES = 24  # lines above loose rows that may hold their heading
 _MOST_BETWEEN = 5  # lines between two rows of a table
 _VALUE = r"(?:US\$|[$€£¥₩])?\s?[(\[]?[-−–△▲+]?\s?(?:US\$|[$€£¥₩])?\d(?:[\d,]*\d)?(?:\.\d+)?\s?[)\]]?\s?%?\s?\)?(?:\s?(?:years|months|days))?|(?<=\s)[—–-](?=\s|$)"
 _ROW = re.compile(
@@ -34,6 +34,8 @@ _BARE_MONTH = re.compile(
 )
 _OTHER_LETTERS = 45  # of a line of a heading besides its periods
 _LINKS = re.compile(r"\b(?:of|and|the|for|in|year|ended|ending|as)\b|[,()]", re.IGNORECASE)
+_UNENDED = re.compile(r"(?:&|,|\b(?:and|of|for|to|from|in))\s*\Z")
+"""End of a line of a row's label that goes on in the next line."""
 _LONGEST_LABEL = 90  # characters of the label of a single number
 _UNSCALED = re.compile(
     r"per (?:\w+ )?share|percent|ratio|rate\b|%|주당|비율|1株|率|number of (?:employees|stores)|employees",
@@ -214,6 +216,8 @@ def _read_row(line: str) -> _Row | None:
     if not label:
         return None
     years = sum(bool(_YEAR.fullmatch(value)) for value, _ in values)
+    if years == len(values) and any(True for _ in period_parts(label)):
+        return None  # a heading: "Three Months Ended June 30, 2022 2021"
     if not _LETTER.search(label):
         return (label, values) if _YEAR.fullmatch(label) and not years else None
     long = len(label) > _LONGEST_LABEL
@@ -258,21 +262,31 @@ def _loose_cells(
     top = _head(lines, rows[0])
     units = " ".join([above, *(line.text for line in top)])
     caption, columns, section, before = units, [_Column()] * width, "", rows[0] - len(top)
+    percents = _percents(lines, rows, width)
     for number in rows:
         between = [line.text for line in lines[before:number] if line.text.strip()]
-        head = _columns("\n".join(between), width)
+        label, values = _row_at(lines, number, width) or ("", [])
+        if between and _UNENDED.search(between[-1]):
+            label = f"{between.pop().strip()} {label}"
+        head = _columns("\n".join(between), width, percents)
         if head is not None and (number == rows[0] or any(column.period for column in head)):
             titles = [line for line in between if not _heads_columns(line, head)]
             columns, caption = head, " ".join([above, *titles])
         section = _section(between, columns) if between else section
         before = number + 1
-        label, values = _row_at(lines, number, width) or ("", [])
         for (cell, at), column in zip(values, columns, strict=False):
             made = _cell(
                 label, cell, column, (section, caption, f"{units} {caption}"), lines[number], at, table
             )
             if made is not None:
                 yield made
+
+
+def _percents(lines: Sequence[_Line], rows: Sequence[int], width: int) -> list[bool]:
+    """Return for each column of loose rows if it has a percentage and others have none."""
+    told = [row[1] for number in rows if (row := _row_at(lines, number, width))]
+    found = [any("%" in values[at][0] for values in told) for at in range(width)]
+    return found if not all(found) else [False] * width
 
 
 def _section(between: Sequence[str], columns: Sequence[_Column]) -> str:
@@ -299,8 +313,10 @@ def _head(lines: Sequence[_Line], first: int) -> Sequence[_Line]:
 
 
 # Headings of loose rows
-def _columns(head: str, width: int) -> list[_Column] | None:
+def _columns(head: str, width: int, percents: Sequence[bool] = ()) -> list[_Column] | None:
     r"""Return the columns that a heading names, None where it names none.
+
+    Where as many columns have percentages as the heading has changes, those are the changes.
 
     >>> [c.period.months for c in _columns("Three Months Ended Nine Months Ended\n2023 2022 2023 2022", 4)]
     [3, 3, 9, 9]
@@ -322,7 +338,25 @@ def _columns(head: str, width: int) -> list[_Column] | None:
             break
     else:
         leaves = _laid_out(leaves, width)
-    return _with_groups(leaves, groups, days) if leaves and len(leaves) == width else None
+    if len(leaves) == width and sum(c.is_change for c in leaves) == sum(percents) > 0:
+        leaves = sorted(leaves, key=lambda c: c.is_change)
+        plain = iter(leaves)
+        changes = iter(leaves[width - sum(percents) :])
+        leaves = [next(changes if percent else plain) for percent in percents]
+    return _with_groups(_with_days(leaves), groups, days) if leaves and len(leaves) == width else None
+
+
+def _with_days(leaves: Sequence[_Column]) -> list[_Column]:
+    """Return columns with the day of an earlier one: the second of "June 30, 2022 2021"."""
+    found: list[_Column] = []
+    last: StatedTime | None = None
+    for column in leaves:
+        period = column.period
+        if last and period and period.year and not (period.month or period.quarter or period.months):
+            column = replace(column, period=replace(last, year=period.year))
+        last = period if period and period.day and period.year else last
+        found.append(column)
+    return found
 
 
 def _named(word: str, dated: Sequence[_Column]) -> _Column:

@@ -11,6 +11,7 @@ from rag import settings as config
 from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
 from rag.factory import make_embedder
+from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
 from rag.models.local import catalog
@@ -119,7 +120,10 @@ def _passphrase_of(file: Path, settings: Settings) -> str:
     known = settings.backup_passphrase.get_secret_value()
     if not known and not sys.stdin.isatty():
         raise StorageError(
-            f"{file} is encrypted. Give its passphrase as FOOTNOTE_BACKUP_PASSPHRASE, or use a terminal."
+            N_(
+                "{file} is encrypted. Give its passphrase as FOOTNOTE_BACKUP_PASSPHRASE, or use a terminal.",
+                file=file,
+            )
         )
     return known or getpass("Passphrase of the backup: ")
 
@@ -128,11 +132,11 @@ def _new_passphrase() -> str:
     """Ask for a passphrase twice."""
     if not sys.stdin.isatty():
         raise StorageError(
-            "There is no terminal to ask for a passphrase. Give it as FOOTNOTE_BACKUP_PASSPHRASE."
+            N_("There is no terminal to ask for a passphrase. Give it as FOOTNOTE_BACKUP_PASSPHRASE.")
         )
     chosen = getpass("Passphrase for the backup: ")
     if chosen != getpass("The same again: "):
-        raise StorageError("The two passphrases differ. Nothing was written. Try again.")
+        raise StorageError(N_("The two passphrases differ. Nothing was written. Try again."))
     return chosen
 
 
@@ -166,8 +170,11 @@ def _build_indexes(library: Library) -> None:
 def _refuse_server(settings: Settings) -> None:
     if settings.database_url:
         raise StorageError(
-            "This ledger lives on a database server: back it up and restore it with the server's own tools, "
-            f"and copy {settings.data / 'files'}, which has the original files."
+            N_(
+                "This ledger lives on a database server: back it up and restore it with the server's "
+                "own tools, and copy {data}, which has the original files.",
+                data=settings.data / "files",
+            )
         )
 
 

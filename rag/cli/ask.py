@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
+from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.citations.checking import Checked
@@ -17,10 +19,12 @@ from rag.cli.common import MAX_K, Commands, Options, count, open_services, print
 from rag.cli.remote import ask_events, running_server
 from rag.errors import QuestionRefused
 from rag.factory import make_pipeline
+from rag.i18n import N_
 from rag.jobs import never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.settings import RetrieverName, Settings
+from rag.text.language import language
 from storage.errors import DataDirectoryLocked
 
 
@@ -34,17 +38,39 @@ def add_commands(commands: Commands) -> None:
     ask.add_argument(
         "--collection", action="append", default=[], metavar="NAME", help="search this one; may be repeated"
     )
+    ask.add_argument(
+        "--read-all",
+        action="store_true",
+        help="read all of the scope for a question about whole documents, however many requests it takes",
+    )
     ask.add_argument("--json", action="store_true", help="one JSON object")
     ask.set_defaults(command=_ask_command)
 
 
+def _said(event: object) -> str:
+    """Return what is said beside the answer: the cost and progress of reading, and what failed."""
+    match event:
+        case Degraded():
+            return event.sentence
+        case ReadingPlan(begun=True):
+            return f"reading {event}."
+        case ReadingPlan():
+            return f"not all was read; --read-all reads {event}."
+        case BatchRead(done, total) if done:
+            return f"read {done:,} of {total:,} batches."
+    return ""
+
+
+_NOTES = ("searched_in", "narrowed_to", "coverage", "reading_offer")
+
+
 def _ask_command(settings: Settings, options: Options) -> int:
     question, history = validated_question(options.question), _history(options.history)
-    result: dict[str, Any] = {"question": question, "searched_in": None, "narrowed_to": None, "left_out": []}
+    result: dict[str, Any] = {"question": question, **dict.fromkeys(_NOTES), "left_out": []}
     with closing(_events(settings, options, question, history)) as events:
         for event in events:
-            if isinstance(event, Degraded):
-                say(event.sentence)
+            if told := _said(event):
+                say(told)
             if isinstance(event, Token) and not options.json:
                 print(event.text, end="", flush=True)
             result.update(_result_of(event, result))
@@ -57,7 +83,8 @@ def _ask_command(settings: Settings, options: Options) -> int:
         result["passages"] = [{key: passage[key] for key in keys} for passage in passages]
         print_json(result)
     else:
-        print("\n\n" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
+        coverage = f"{result['coverage']}\n\n" if result["coverage"] else ""
+        print(f"\n\n{coverage}" + "\n".join(starmap(_source_line, enumerate(result["passages"], start=1))))
     return 0
 
 
@@ -75,6 +102,7 @@ def _events(
                 retriever=options.retriever,
                 k=options.k,
                 scope=scope_within(library.collections, options.collection),
+                read_all=options.read_all,
             )
             passages: Sequence[Passage] = ()
             done: Done | None = None
@@ -98,7 +126,7 @@ def _history(path: Path | None) -> list[tuple[str, str]]:
             raise TypeError("role and content must be text")
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise QuestionRefused(
-            f'{path} is not a history: it must hold a JSON list of {{"role", "content"}}.'
+            N_('{path} is not a history: it must hold a JSON list of {{"role", "content"}}.', path=path)
         ) from error
     return history
 
@@ -107,10 +135,11 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
     match event:
         case Condensed(question):
             return {"standalone_question": question}
-        case SearchedIn(said):
-            return {"searched_in": said}
-        case NarrowedTo(said):
-            return {"narrowed_to": said}
+        case SearchedIn() | NarrowedTo() | Coverage():
+            return _note_of(event, language(so_far["question"]))
+        case ReadingPlan(passages, requests, tokens, begun=False):
+            offer = {"passages": passages, "requests": requests, "tokens": tokens}
+            return {"reading_offer": offer}
         case Degraded():
             return {"left_out": [*so_far["left_out"], event.sentence]}
         case Sources(passages):
@@ -120,6 +149,16 @@ def _result_of(event: object, so_far: dict[str, Any]) -> dict[str, Any]:
         case Timings(ms):
             return {"timings_ms": ms}
     return {}
+
+
+def _note_of(event: SearchedIn | NarrowedTo | Coverage, code: str) -> dict[str, str]:
+    match event:
+        case SearchedIn(said):
+            return {"searched_in": said}
+        case NarrowedTo(said):
+            return {"narrowed_to": said}
+        case Coverage():
+            return {"coverage": event.said(code)}
 
 
 def _cited(event: Done | Checked, so_far: dict[str, Any]) -> dict[str, Any]:

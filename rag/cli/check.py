@@ -12,6 +12,7 @@ from rag.cli.common import Commands, Options, ProgressBar, open_services, print_
 from rag.cli.remote import check_events, running_server
 from rag.errors import DocumentRefused, ExportRefused
 from rag.factory import make_text_checker
+from rag.i18n import N_
 from rag.ingest.paths import path_text
 from rag.settings import Settings
 from rag.text.normalize import clean
@@ -77,7 +78,13 @@ def _form_of(path: Path | None) -> CheckForm | None:
     for form in CHECK_MEDIA_TYPES:
         if path.suffix.lower() == f".{form}":
             return form
-    raise ExportRefused(f"{path_text(path)} names no form of a file. Let its name end with {FORMS}.")
+    raise ExportRefused(
+        N_(
+            "{path} names no form of a file. Let its name end with {forms}.",
+            path=path_text(path),
+            forms=FORMS,
+        )
+    )
 
 
 def _read(named: str, limit: int) -> tuple[str, bytes]:
@@ -87,14 +94,20 @@ def _read(named: str, limit: int) -> tuple[str, bytes]:
         if named == STANDARD_INPUT:
             name, content = "standard input.md", sys.stdin.buffer.read(limit + 1)
         elif not path.is_file():
-            raise DocumentRefused(f"There is no file {path_text(path)}. Check the path.")
+            raise DocumentRefused(N_("There is no file {path}. Check the path.", path=path_text(path)))
         else:
             with path.open("rb") as file:
                 name, content = path_text(Path(path.name)), file.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise DocumentRefused(f"{path_text(path)} cannot be read. Check the path.") from error
+        raise DocumentRefused(N_("{path} cannot be read. Check the path.", path=path_text(path))) from error
     if len(content) > limit:
-        raise DocumentRefused(f"{name} is larger than {limit >> 20} MB, the limit. Check it in parts.")
+        raise DocumentRefused(
+            N_(
+                "{name} is larger than {limit} MB, the limit. Check it in parts.",
+                name=name,
+                limit=limit >> 20,
+            )
+        )
     return name, content
 
 
@@ -112,7 +125,9 @@ def _write(path: Path, form: CheckForm, checked: CheckedText, content: bytes) ->
     try:
         path.write_bytes(made.content)
     except OSError as error:
-        raise ExportRefused(f"{path_text(path)} cannot be written ({error.strerror}).") from error
+        raise ExportRefused(
+            N_("{path} cannot be written ({strerror}).", path=path_text(path), strerror=error.strerror)
+        ) from error
     if made.note:
         say(made.note)
 

@@ -37,6 +37,7 @@ from rag.factory import (
     make_reranker,
     rephrase_seconds,
 )
+from rag.i18n import N_
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder
 from rag.models.protocol import LanguageModel, Sent
@@ -268,7 +269,9 @@ def _citations_command(settings: Settings, options: Options) -> int:
     with _open_llm(settings) as llm:
         judged, reader = partial(checker, judge=make_judge(settings)), make_reader(settings, llm)
         if options.judge == LLM_JUDGE and reader is None:
-            raise SettingsError("No language model is connected. Set FOOTNOTE_LLM_MODEL, or omit --judge.")
+            raise SettingsError(
+                N_("No language model is connected. Set FOOTNOTE_LLM_MODEL, or omit --judge.")
+            )
         begun = time.perf_counter()
         verdicts = _verdicts(judged_claims, judged, reader)
         spent = time.perf_counter() - begun
@@ -549,7 +552,9 @@ def _open_summariser(settings: Settings, kind: str) -> Iterator[Summariser]:
         return
     with _open_llm(settings) as llm:
         if llm is None:
-            raise SettingsError("No language model is connected to write summaries. Set FOOTNOTE_LLM_MODEL.")
+            raise SettingsError(
+                N_("No language model is connected to write summaries. Set FOOTNOTE_LLM_MODEL.")
+            )
         yield LLMSummariser(llm, lambda error: say(f"a summary was left out: {error}"))
 
 

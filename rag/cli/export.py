@@ -10,6 +10,7 @@ from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import CheckedQuote, read_export, verify
 from rag.cli.common import Commands, Options, print_result, say
 from rag.errors import ExportRefused
+from rag.i18n import N_
 from rag.settings import LOCAL_OWNER, Settings
 from rag.text.normalize import clean
 from storage.answers import Feedback
@@ -43,7 +44,7 @@ def add_commands(commands: Commands) -> None:
 
 def _export_command(settings: Settings, options: Options) -> int:
     if bool(options.chat) == options.feedback:
-        raise ExportRefused("Name the chat to export, or ask for --feedback: one of the two.")
+        raise ExportRefused(N_("Name the chat to export, or ask for --feedback: one of the two."))
     with closing(Database.open(settings.data, url=settings.database_url)) as database:
         text = _feedback(database) if options.feedback else _chat(database, options.chat, options.format)
         given: Kind = "feedback_exported" if options.feedback else "chat_exported"
@@ -54,7 +55,9 @@ def _export_command(settings: Settings, options: Options) -> int:
     try:
         options.output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ExportRefused(f"{options.output} cannot be written ({error.strerror}).") from error
+        raise ExportRefused(
+            N_("{output} cannot be written ({strerror}).", output=options.output, strerror=error.strerror)
+        ) from error
     return 0
 
 
@@ -74,11 +77,21 @@ def _chat(database: Database, wanted: str, form: FormName) -> str:
     found = [chat for chat in conversations.list() if wanted in (chat.id, chat.title)]
     if not found:
         raise NotFound(
-            f"There is no chat {wanted!r}. Give its title, or its id: what follows ?chat= in its address."
+            N_(
+                "There is no chat {wanted}. Give its title, or its id: what follows ?chat= in its address.",
+                wanted=repr(wanted),
+            )
         )
     if len(found) > 1:
         ids = ", ".join(chat.id for chat in found[:5])
-        raise ExportRefused(f"{len(found)} chats are called {wanted!r}. Give the id of one: {ids}.")
+        raise ExportRefused(
+            N_(
+                "{number} chats are called {wanted}. Give the id of one: {ids}.",
+                number=len(found),
+                wanted=repr(wanted),
+                ids=ids,
+            )
+        )
     messages = conversations.messages(found[0].id, limit=ALL_MESSAGES)
     return FORMS[form](export(found[0], messages, datetime.now(UTC)))
 
@@ -87,7 +100,7 @@ def _feedback(database: Database) -> str:
     found = list(cases(Feedback(database, LOCAL_OWNER).answers()))
     if not found:
         raise ExportRefused(
-            "There is no feedback to export yet. Rate answers, or mark a citation as a wrong source."
+            N_("There is no feedback to export yet. Rate answers, or mark a citation as a wrong source.")
         )
     return to_jsonl(found)
 

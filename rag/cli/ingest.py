@@ -23,6 +23,7 @@ from rag.connectors.registry import open_source
 from rag.connectors.sync import Sync, SyncProgress
 from rag.errors import ApiError, DocumentRefused, EmbeddingError, FootnoteError, SourceError
 from rag.factory import make_means
+from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.ingest.parsers import unpack
 from rag.ingest.paths import FoundFile, iter_files, path_text
@@ -271,7 +272,11 @@ def _sources_named(records: Sequence[SourceRecord], names: Sequence[str]) -> lis
         if name not in there:
             known = ", ".join(sorted(there)) or "none yet"
             raise SourceError(
-                f"There is no source {name!r}. There are: {known}. Add one in the Library under Sources."
+                N_(
+                    "There is no source {name}. There are: {names}. Add one in the Library under Sources.",
+                    name=repr(name),
+                    names=known,
+                )
             )
     return [record for record in records if not names or record.name in names]
 

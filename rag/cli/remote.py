@@ -45,6 +45,7 @@ def ask_events(
         "collections": options.collection,
         "retriever": options.retriever,
         "k": options.k,
+        "read_all": options.read_all,
         "stream": True,
     }
     for name, fields in client.events("/api/ask", body):

@@ -15,6 +15,7 @@ from rag.citations.cite import Citation
 from rag.cli.common import Commands, Options, fetch_model, open_services, run_ingest, say
 from rag.errors import ModelUnavailable, SettingsError
 from rag.factory import make_pipeline
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.packaged.catalog import find, is_ready
 from rag.passage import Passage
@@ -95,7 +96,7 @@ def _app() -> Path:
     """Return the application's file in the package of the page."""
     found = find_spec("ui.start.app")
     if found is None or found.origin is None:
-        raise SettingsError("The page is not installed. Install Footnote again.")
+        raise SettingsError(N_("The page is not installed. Install Footnote again."))
     return Path(found.origin)
 
 
@@ -128,7 +129,9 @@ def _options(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}. Correct or remove it.") from error
+        raise SettingsError(
+            N_("{path} cannot be read: {reason}. Correct or remove it.", path=path, reason=error)
+        ) from error
 
 
 def flattened(table: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:

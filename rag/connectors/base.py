@@ -14,6 +14,7 @@ from typing import Any, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, SecretStr, ValidationError
 
 from rag.errors import SourceError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 
 SOON = timedelta(minutes=15)
@@ -159,7 +160,10 @@ class Credentials:
         """Return the secret `name`; raise SourceError, with instructions, where there is none."""
         if not _NAME.fullmatch(name):
             raise SourceError(
-                f"{name!r} cannot be the name of a secret. Use letters, digits and underscores: my_wiki."
+                N_(
+                    "{name} cannot be the name of a secret. Use letters, digits and underscores: my_wiki.",
+                    name=repr(name),
+                )
             )
         variable = f"FOOTNOTE_SECRET_{name.upper()}"
         value = self._environment.get(variable) or self._in_file(name)
@@ -170,13 +174,21 @@ class Credentials:
     def _missing(self, name: str, variable: str) -> str:
         if self._person:
             table = f'[sources_of."{self._person}"]'
-            return (
-                f"You have no secret {name!r}. Ask whoever runs this server to add "
-                f'{name} = "..." under {table} in {self._file}.'
+            return N_(
+                'You have no secret {quoted}. Ask whoever runs this server to add {name} = "..." '
+                "under {table} in {file}.",
+                quoted=repr(name),
+                name=name,
+                table=table,
+                file=self._file,
             )
-        return (
-            f"There is no secret {name!r}. Set {variable} before starting Footnote, or add "
-            f'{name} = "..." under [sources] in {self._file}.'
+        return N_(
+            "There is no secret {quoted}. Set {variable} before starting Footnote, or add {name} "
+            '= "..." under [sources] in {file}.',
+            quoted=repr(name),
+            variable=variable,
+            name=name,
+            file=self._file,
         )
 
     def _in_file(self, name: str) -> str | None:
@@ -186,7 +198,11 @@ class Credentials:
             value: Any = tomllib.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SourceError(
-                f"{self._file} cannot be read: {type(error).__name__}. Mend the file."
+                N_(
+                    "{file} cannot be read: {name}. Mend the file.",
+                    file=self._file,
+                    name=type(error).__name__,
+                )
             ) from error
         for key in (*(("sources_of", self._person) if self._person else ("sources",)), name):
             value = value.get(key) if isinstance(value, dict) else None

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.connectors.base import Checkpoint, Item, Listed, Source, Unreadable
 from rag.errors import ItemFailed, SourceError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 
 Matches = Callable[[str], object]
@@ -41,26 +42,28 @@ class FolderSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str = Field(
-        title="Folder",
-        description="The folder's path on the computer where Footnote runs, such as /srv/papers.",
+        title=N_("Folder"),
+        description=N_("The folder's path on the computer where Footnote runs, such as /srv/papers."),
     )
     glob: tuple[str, ...] = Field(
         ("**/*",),
-        title="Which files",
-        description="One pattern a line: *.pdf is every PDF, reports/** all in the folder reports.",
+        title=N_("Which files"),
+        description=N_("One pattern a line: *.pdf is every PDF, reports/** all in the folder reports."),
     )
     hidden: bool = Field(
         False,
-        title="Hidden files too",
-        description="Names that begin with a dot, and what programs leave behind.",
+        title=N_("Hidden files too"),
+        description=N_("Names that begin with a dot, and what programs leave behind."),
     )
     links: bool = Field(
         False,
-        title="Follow links",
-        description="Symbolic links are followed as long as they stay in the folder.",
+        title=N_("Follow links"),
+        description=N_("Symbolic links are followed as long as they stay in the folder."),
     )
     watched: bool = Field(
-        False, title="Watch for changes", description="Sync by itself soon after something has changed."
+        False,
+        title=N_("Watch for changes"),
+        description=N_("Sync by itself soon after something has changed."),
     )
 
     @field_validator("path")
@@ -89,7 +92,13 @@ class FolderSource(Source):
         within = [Path(os.path.realpath(Path(root).expanduser())) for root in roots]
         if within and not any(self._root.is_relative_to(root) for root in within):
             allowed = ", ".join(str(root) for root in within)
-            raise SourceError(f"{settings.path} may not be read here. Choose a folder in {allowed}.")
+            raise SourceError(
+                N_(
+                    "{path} may not be read here. Choose a folder in {allowed}.",
+                    path=settings.path,
+                    allowed=allowed,
+                )
+            )
 
     def test(self) -> str:
         """Return how many matching files the folder has, counted up to a thousand."""
@@ -97,7 +106,7 @@ class FolderSource(Source):
         for found in self._walk():
             count += isinstance(found, Item)
             if count == 1000:
-                return f"{self._root} has 1,000 files and more."
+                return N_("{root} has 1,000 files and more.", root=self._root)
         return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
@@ -124,13 +133,19 @@ class FolderSource(Source):
                     yield piece
                 after = os.fstat(file.fileno())
         except OSError as error:
-            raise ItemFailed(f"{item.name} cannot be read: {reason(error)}.") from error
+            raise ItemFailed(
+                N_("{name} cannot be read: {reason}.", name=item.name, reason=reason(error))
+            ) from error
         if not stat.S_ISREG(after.st_mode) or version(after) != item.version:
-            raise ItemFailed(f"{item.name} changed while it was read. It is read again the next time.")
+            raise ItemFailed(
+                N_("{name} changed while it was read. It is read again the next time.", name=item.name)
+            )
 
     def _walk(self) -> Iterator[Item | Unreadable]:
         if not self._root.is_dir():
-            raise SourceError(f"There is no folder {self._settings.path} on this computer. Correct the path.")
+            raise SourceError(
+                N_("There is no folder {path} on this computer. Correct the path.", path=self._settings.path)
+            )
         return self._below("", ())
 
     def _below(self, folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[Item | Unreadable]:
@@ -141,8 +156,10 @@ class FolderSource(Source):
             return  # gone since its name was read
         except OSError as error:
             if not folder:
-                raise SourceError(f"{self._root} cannot be read: {reason(error)}.") from error
-            yield _unreadable(folder, f"The folder cannot be read: {reason(error)}.")
+                raise SourceError(
+                    N_("{root} cannot be read: {reason}.", root=self._root, reason=reason(error))
+                ) from error
+            yield _unreadable(folder, N_("The folder cannot be read: {reason}.", reason=reason(error)))
             return
         if identity in above or self._is_excluded(folder, inside):
             return
@@ -162,10 +179,10 @@ class FolderSource(Source):
         except FileNotFoundError:
             return  # gone, or a link to nothing
         except OSError as error:
-            yield _unreadable(path, f"It cannot be looked at: {reason(error)}.")
+            yield _unreadable(path, N_("It cannot be looked at: {reason}.", reason=reason(error)))
             return
         if stat.S_ISDIR(facts.st_mode) and len(above) > MAX_DEPTH:
-            yield _unreadable(path, f"It lies more than {MAX_DEPTH} folders deep.")
+            yield _unreadable(path, N_("It lies more than {max_depth} folders deep.", max_depth=MAX_DEPTH))
         elif stat.S_ISDIR(facts.st_mode):
             yield from self._below(path, above)
         elif stat.S_ISREG(facts.st_mode) and self._matches(path):
@@ -257,9 +274,9 @@ def version(facts: os.stat_result) -> str:
 def reason(error: OSError) -> str:
     """Return the reason of a refusal in a few words."""
     if isinstance(error, PermissionError):
-        return "Footnote has no right to read it"
+        return N_("Footnote has no right to read it")
     if isinstance(error, FileNotFoundError):
-        return "it is no longer there"
+        return N_("it is no longer there")
     return error.strerror or type(error).__name__
 
 
@@ -268,7 +285,7 @@ def open_below(root: Path, path: str, *, links: bool) -> IO[bytes]:
     real = Path(os.path.realpath(root / path)) if links else root / path
     parts = real.relative_to(root).parts if real.is_relative_to(root) else ()
     if not parts or ".." in parts:
-        raise OSError(errno.EACCES, "it leads out of the folder")
+        raise OSError(errno.EACCES, N_("it leads out of the folder"))
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts[:-1]:
@@ -280,5 +297,5 @@ def open_below(root: Path, path: str, *, links: bool) -> IO[bytes]:
         os.close(folder)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(errno.EINVAL, "it is not a file")
+        raise OSError(errno.EINVAL, N_("it is not a file"))
     return os.fdopen(file, "rb")

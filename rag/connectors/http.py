@@ -34,6 +34,7 @@ from rag.errors import (
     RequestRejected,
     SourceError,
 )
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 
 # At DEBUG, httpcore logs headers, which may hold secrets.
@@ -85,7 +86,10 @@ class Response:
             410: "has removed this",
         }
         meaning = meanings.get(self.status, f"answered with status {self.status}. Try again later")
-        raise RequestRejected(f"{parse_url(self.url).authority} {meaning}.", self.status)
+        raise RequestRejected(
+            N_("{authority} {meaning}.", authority=parse_url(self.url).authority, meaning=meaning),
+            self.status,
+        )
 
     def json(self) -> Any:
         """Return the body as JSON; raise SourceError where it is none."""
@@ -93,7 +97,7 @@ class Response:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
             host = parse_url(self.url).authority
-            raise SourceError(f"{host} did not answer with JSON. Check the address.") from error
+            raise SourceError(N_("{host} did not answer with JSON. Check the address.", host=host)) from error
 
 
 class Fetcher:
@@ -168,7 +172,12 @@ class Fetcher:
                     return
             request = request if there.origin == here.origin else request.for_other_origin()
             here = there
-        raise SourceError(f"{here.authority} redirects again and again, so the page cannot be reached.")
+        raise SourceError(
+            N_(
+                "{authority} redirects again and again, so the page cannot be reached.",
+                authority=here.authority,
+            )
+        )
 
     def _send_with_retries(self, here: Target, request: "_Request", deadline: "Deadline") -> "OpenResponse":
         for attempt in range(1, self._tries + 1):
@@ -181,7 +190,11 @@ class Fetcher:
                 break
             deadline.wait(wait)
         raise RequestRejected(
-            f"{here.authority} does not want to be asked now (status {response.status}). Try again later.",
+            N_(
+                "{authority} does not want to be asked now (status {status}). Try again later.",
+                authority=here.authority,
+                status=response.status,
+            ),
             response.status,
         )
 
@@ -338,10 +351,20 @@ class Deadline:
         now = time.monotonic()
         if now > self._until:
             raise ConnectionLost(
-                f"{self.host} was not done after {self.longest:g} seconds, so it was left. Try again later."
+                N_(
+                    "{host} was not done after {longest} seconds, so it was left. Try again later.",
+                    host=self.host,
+                    longest=f"{self.longest:g}",
+                )
             )
         if now - began > self.silence:
-            raise ConnectionLost(f"{self.host} sent nothing for {self.silence:g} seconds. Try again later.")
+            raise ConnectionLost(
+                N_(
+                    "{host} sent nothing for {silence} seconds. Try again later.",
+                    host=self.host,
+                    silence=f"{self.silence:g}",
+                )
+            )
 
 
 class _Network(httpcore2.NetworkBackend):
@@ -364,11 +387,14 @@ class _Network(httpcore2.NetworkBackend):
         deadline.new_connection = True
         addresses = deadline.in_thread(partial(self._resolve, host, port))
         if not addresses:
-            raise SourceError(f"There is no host {host}. Correct the address.")
+            raise SourceError(N_("There is no host {host}. Correct the address.", host=host))
         if not all((host, address) in self._permitted for address in addresses):
             raise AddressRefused(
-                f"{deadline.host} leads into a private network, where Footnote does not go. "
-                "Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS."
+                N_(
+                    "{host} leads into a private network, where Footnote does not go. Whoever runs the "
+                    "server can allow it with FOOTNOTE_PRIVATE_HOSTS.",
+                    host=deadline.host,
+                )
             )
         return _Stream(_connected_to_first(addresses, port, deadline))
 
@@ -461,9 +487,12 @@ def resolve_host(host: str, port: int) -> Sequence[Address]:
     except (socket.gaierror, UnicodeError) as error:
         if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
             raise ConnectionLost(
-                f"The address of {host} cannot be looked up now. Check the network, and try again."
+                N_(
+                    "The address of {host} cannot be looked up now. Check the network, and try again.",
+                    host=host,
+                )
             ) from error
-        raise SourceError(f"There is no host {host}. Correct the address.") from error
+        raise SourceError(N_("There is no host {host}. Correct the address.", host=host)) from error
     return list(dict.fromkeys(ipaddress.ip_address(place[0]) for *_, place in found))
 
 
@@ -486,7 +515,7 @@ def wait(seconds: float, host: str, cancelled: Cancel) -> None:
 
 def _stop_if_cancelled(host: str, cancelled: Cancel) -> None:
     if cancelled():
-        raise Cancelled(f"You stopped the request to {host}.")
+        raise Cancelled(N_("You stopped the request to {host}.", host=host))
 
 
 def retry_wait(attempt: int, headers: Headers, now: datetime) -> float:
@@ -521,9 +550,11 @@ def _decompressed(pieces: Iterator[bytes], encoding: str, host: str) -> Iterator
         try:
             yield from _inflated(pieces, encodings[0] == "deflate")
         except (zlib.error, EOFError) as error:
-            raise ItemFailed(f"{host} sent something compressed that cannot be unpacked.") from error
+            raise ItemFailed(
+                N_("{host} sent something compressed that cannot be unpacked.", host=host)
+            ) from error
     else:
-        raise ItemFailed(f"{host} sent something compressed in a way that was not asked for.")
+        raise ItemFailed(N_("{host} sent something compressed in a way that was not asked for.", host=host))
 
 
 def _inflated(pieces: Iterator[bytes], deflate: bool) -> Iterator[bytes]:
@@ -562,23 +593,36 @@ def _decoded(value: bytes) -> str:
 
 def _too_large(limit: int, host: str) -> ItemRefused:
     size = f"{limit / 1_000_000:.0f} MB" if limit >= 1_000_000 else f"{limit:,} bytes"
-    return ItemRefused(f"{host} sends more than {size} here, which is the most that is fetched.")
+    return ItemRefused(
+        N_("{host} sends more than {size} here, which is the most that is fetched.", host=host, size=size)
+    )
 
 
 def _bad_header(here: Target) -> SourceError:
     return SourceError(
-        f"A header for {here.authority} holds what no header may, such as a line break. Check the token."
+        N_(
+            "A header for {authority} holds what no header may, such as a line break. Check the token.",
+            authority=here.authority,
+        )
     )
 
 
 def _broken(here: Target) -> ConnectionLost:
-    return ConnectionLost(f"The connection to {here.authority} broke off. Try again later.")
+    return ConnectionLost(
+        N_("The connection to {authority} broke off. Try again later.", authority=here.authority)
+    )
 
 
 def _untrusted(host: str, error: OSError) -> SourceError:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
         return SourceError(
-            f"The certificate of {host} is not valid ({reason}), so nothing was sent. Check the address."
+            N_(
+                "The certificate of {host} is not valid ({reason}), so nothing was sent. Check the address.",
+                host=host,
+                reason=reason,
+            )
         )
-    return ConnectionLost(f"No secure connection to {host} could be made. Check whether it speaks https.")
+    return ConnectionLost(
+        N_("No secure connection to {host} could be made. Check whether it speaks https.", host=host)
+    )

@@ -14,6 +14,7 @@ from rag.connectors.google_drive.source import DriveSettings, DriveSource
 from rag.connectors.http import Fetcher
 from rag.connectors.web import WebSettings, WebSource
 from rag.errors import SourceError
+from rag.i18n import N_
 
 
 @dataclass(frozen=True)
@@ -39,28 +40,31 @@ class SourceKind:
 def _folder_roots(context: ConnectorContext) -> Sequence[str]:
     if context.folder_roots is not None and not context.folder_roots:
         raise SourceError(
-            "Folders cannot be read here, since several people use this server and none of its folders is "
-            "meant for them. Whoever runs it can name some in FOOTNOTE_ALLOWED_FOLDERS."
+            N_(
+                "Folders cannot be read here, since several people use this server and none of its "
+                "folders is meant for them. Whoever runs it can name some in "
+                "FOOTNOTE_ALLOWED_FOLDERS."
+            )
         )
     return context.folder_roots or ()
 
 
 KINDS: Mapping[str, SourceKind] = {
     "folder": SourceKind(
-        "Folder",
-        "Files of a folder that the server can read, with those in the folders below.",
+        N_("Folder"),
+        N_("Files of a folder that the server can read, with those in the folders below."),
         FolderSettings,
         lambda settings, context: FolderSource(settings, _folder_roots(context)),
     ),
     "web": SourceKind(
-        "Web pages",
-        "What pages on the web say, without what stands around it.",
+        N_("Web pages"),
+        N_("What pages on the web say, without what stands around it."),
         WebSettings,
         lambda settings, context: WebSource(settings, context.fetcher),
     ),
     "confluence": SourceKind(
         "Confluence",
-        "Pages of a wiki by space or by page tree, with the files attached to them.",
+        N_("Pages of a wiki by space or by page tree, with the files attached to them."),
         ConfluenceSettings,
         lambda settings, context: ConfluenceSource(
             settings, context.credentials, context.fetcher, max_bytes=context.max_bytes
@@ -68,7 +72,9 @@ KINDS: Mapping[str, SourceKind] = {
     ),
     "google-drive": SourceKind(
         "Google Drive",
-        "Files of folders and shared drives; Docs, Sheets and Slides as Word, Excel and PowerPoint files.",
+        N_(
+            "Files of folders and shared drives; Docs, Sheets and Slides as Word, Excel and PowerPoint files."
+        ),
         DriveSettings,
         lambda settings, context: DriveSource(
             settings, context.credentials, context.fetcher, max_bytes=context.max_bytes
@@ -80,7 +86,13 @@ KINDS: Mapping[str, SourceKind] = {
 def checked(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a source in their stored form; raise SourceError on the first wrong one."""
     if kind not in KINDS:
-        raise SourceError(f"There is no source of the kind {kind!r}. There are: {', '.join(KINDS)}.")
+        raise SourceError(
+            N_(
+                "There is no source of the kind {kind}. There are: {kinds}.",
+                kind=repr(kind),
+                kinds=", ".join(KINDS),
+            )
+        )
     try:
         return KINDS[kind].settings(**given).model_dump(mode="json")
     except ValidationError as error:
@@ -97,5 +109,5 @@ def _sentence(settings: type[BaseModel], error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else ""
     field = settings.model_fields.get(name)
-    title = (field and field.title) or name or "The settings"
+    title = (field and field.title) or name or N_("The settings")
     return f"{title}: {first['msg'].removeprefix('Value error, ')}."

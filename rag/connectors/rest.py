@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from rag.connectors.http import Fetcher, Response, wait
 from rag.connectors.ssrf import parse_url
 from rag.errors import ConnectionLost, ItemFailed, SourceError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 
 M = TypeVar("M", bound=BaseModel)
@@ -101,7 +102,7 @@ def _without_gaps(pieces: Iterator[bytes]) -> Iterator[bytes]:
             yield piece
     except SourceError as error:
         if begun:
-            raise ItemFailed(f"It came only in part. {error}") from error
+            raise ItemFailed(N_("It came only in part. {reason}", reason=error)) from error
         raise
 
 
@@ -112,7 +113,7 @@ def parse_answer(record: type[M], answer: Response) -> M:
     except ValidationError as error:
         host = parse_url(answer.url).authority
         raise SourceError(
-            f"{host} answered in a form that Footnote does not know. Check the address."
+            N_("{host} answered in a form that Footnote does not know. Check the address.", host=host)
         ) from error
 
 

@@ -8,6 +8,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, 
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from rag.errors import AddressRefused, SettingsError
+from rag.i18n import N_
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -123,8 +124,11 @@ def parse_allowed(private: Collection[str]) -> Allowed:
             hosts.add(entry.lower().rstrip("."))
         else:
             raise SettingsError(
-                f"{entry!r} is neither a host nor a network that may be private. "
-                "Write a host as wiki.corp and a network as 10.0.0.0/8."
+                N_(
+                    "{entry} is neither a host nor a network that may be private. Write a host as "
+                    "wiki.corp and a network as 10.0.0.0/8.",
+                    entry=repr(entry),
+                )
             )
     return Allowed(frozenset(hosts), tuple(networks))
 
@@ -179,11 +183,14 @@ def parse_url(url: str) -> Target:
     parts, port = _split(url)
     if parts.scheme not in PORTS:
         raise AddressRefused(
-            f"{display_url(url)} does not begin with https:// or http://, so it is not fetched."
+            N_("{url} does not begin with https:// or http://, so it is not fetched.", url=display_url(url))
         )
     if "@" in parts.netloc:
         raise AddressRefused(
-            f"The URL of {display_url(parts.hostname or '')} holds a user or password. Take them out of it."
+            N_(
+                "The URL of {url} holds a user or password. Take them out of it.",
+                url=display_url(parts.hostname or ""),
+            )
         )
     path = quote(parts.path or "/", safe=_SAFE)
     path += f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
@@ -216,7 +223,9 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(text)
         return parts, parts.port
     except ValueError as error:
-        raise AddressRefused(f"{display_url(url)} is not a URL. Copy it again from the browser.") from error
+        raise AddressRefused(
+            N_("{url} is not a URL. Copy it again from the browser.", url=display_url(url))
+        ) from error
 
 
 def _host(name: str, url: str) -> str:
@@ -228,7 +237,9 @@ def _host(name: str, url: str) -> str:
             return str(IPv6Address(name.replace("%", "?")))  # an address with a zone is refused
         host = (name if name.isascii() else idna.encode(name, uts46=True).decode("ascii")).lower().rstrip(".")
     except (idna.IDNAError, AddressValueError) as error:
-        raise AddressRefused(f"{display_url(url)} does not name a host. Correct the address.") from error
+        raise AddressRefused(
+            N_("{url} does not name a host. Correct the address.", url=display_url(url))
+        ) from error
     if not _HOST.fullmatch(host) or len(host) > 253:
-        raise AddressRefused(f"{display_url(url)} does not name a host. Correct the address.")
+        raise AddressRefused(N_("{url} does not name a host. Correct the address.", url=display_url(url)))
     return host

@@ -8,6 +8,7 @@ from typing import IO
 
 from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Source, Unreadable, retry_delay
 from rag.errors import Cancelled, FootnoteError, ItemFailed, ItemRefused, SourceEmptied
+from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from storage.records import Listing, Outcome, SourceState
@@ -162,11 +163,17 @@ class _SyncRun:
             spool.write(piece)
             if spool.tell() > self._sync.max_bytes:
                 raise ItemRefused(
-                    f"{item.name} is larger than {self._sync.max_bytes >> 20:,} MB, so it was not taken. "
-                    "To take it, raise FOOTNOTE_MAX_UPLOAD_MB."
+                    N_(
+                        "{name} is larger than {max_bytes} MB, so it was not taken. To take it, raise "
+                        "FOOTNOTE_MAX_UPLOAD_MB.",
+                        name=item.name,
+                        max_bytes=f"{self._sync.max_bytes >> 20:,}",
+                    )
                 )
             if self._cancelled():
-                raise Cancelled(f"Fetching {item.name} was stopped. It is fetched again the next time.")
+                raise Cancelled(
+                    N_("Fetching {name} was stopped. It is fetched again the next time.", name=item.name)
+                )
 
     def _keep(self, item: Item, spool: IO[bytes]) -> Outcome:
         spool.seek(0)
@@ -184,9 +191,12 @@ class _SyncRun:
         gone = self._sync.items.unseen(self._id) if checkpoint.whole else []
         if gone and not self._so_far.items and not self._may_be_empty:
             raise SourceEmptied(
-                "The source is empty now, though it was not before, so nothing was removed. See whether it "
-                "can be reached as a whole. If it is meant to be empty, confirm that in the Library under "
-                "Sources, or by footnote sync --may-be-empty, and what came from it goes."
+                N_(
+                    "The source is empty now, though it was not before, so nothing was removed. See "
+                    "whether it can be reached as a whole. If it is meant to be empty, confirm that in "
+                    "the Library under Sources, or by footnote sync --may-be-empty, and what came from "
+                    "it goes."
+                )
             )
         self._drop(gone)
         removed: set[str] = set()

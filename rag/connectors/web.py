@@ -24,6 +24,7 @@ from rag.errors import (
     RequestRejected,
     SourceError,
 )
+from rag.i18n import N_, N_plural
 from rag.ingest.parsers import sandbox
 from rag.jobs import Cancel, never
 
@@ -65,7 +66,10 @@ def to_document(fetched: Response) -> WebDocument:
         return WebDocument(_with_suffix(name, facts["kind"]), fetched.body)
     if not any(character.isalnum() for character in text.decode()):
         raise DocumentRefused(
-            f"{display_url(fetched.url)} holds no text without its scripts, and Footnote does not run them."
+            N_(
+                "{url} holds no text without its scripts, and Footnote does not run them.",
+                url=display_url(fetched.url),
+            )
         )
     return WebDocument(f"{_valid_name(facts['title']) or name}.md", text)
 
@@ -129,9 +133,11 @@ class WebSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     urls: tuple[str, ...] = Field(
-        title="Addresses",
-        description="The address of a page a line, such as https://example.org/guide. What they link to is "
-        "not followed.",
+        title=N_("Addresses"),
+        description=N_(
+            "The address of a page a line, such as https://example.org/guide. What they link to is "
+            "not followed."
+        ),
     )
 
     @field_validator("urls")
@@ -177,8 +183,15 @@ class WebSource(Source):
         """Fetch the first page, and return its name."""
         made = to_document(self._fetcher.get(self._urls[0], headers=_ACCEPT).checked())
         others = len(self._urls) - 1
-        more = f" There {'is 1 other' if others == 1 else f'are {others} others'}." if others else ""
-        return f"{display_url(self._urls[0])} is {made.name!r}.{more}"
+        said = {"address": display_url(self._urls[0]), "name": repr(made.name)}
+        if not others:
+            return N_("{address} is {name}.", **said)
+        return N_plural(
+            "{address} is {name}. There is {count} other.",
+            "{address} is {name}. There are {count} others.",
+            others,
+            **said,
+        )
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield every page in its present state; a missing one is gone only where it was there before."""

@@ -11,6 +11,7 @@ from rag.chat.pipeline import validated_question
 from rag.errors import QuestionRefused, SettingsError
 from rag.evaluation import lab_run
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
+from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import LanguageModel
@@ -45,22 +46,26 @@ def searched_record(records: Sequence[DocumentRecord], *, every: bool) -> Search
 
 def differences(newer: RunRecord, older: RunRecord) -> list[str]:
     """Return the differences of two runs over a set: ``["10 questions in place of 8"]``."""
-    numbers = {
-        "questions": (newer.asked, older.asked),
-        "passages a search": (newer.k, older.k),
-        "documents": (newer.searched.count, older.searched.count),
-        "chunks": (newer.searched.chunks, older.searched.chunks),
-    }
-    found = [f"{new} {what} in place of {old}" for what, (new, old) in numbers.items() if new != old]
-    same_size = newer.searched.count == older.searched.count
-    if same_size and newer.searched.fingerprint != older.searched.fingerprint:
-        found.append("other documents, or other contents")
-    names = {"embedding model": (newer.embedding, older.embedding), "mixture": (newer.mixture, older.mixture)}
-    return found + [
-        f"{what} {new or 'unknown'} in place of {old or 'unknown'}"
-        for what, (new, old) in names.items()
+    found: list[str] = [
+        N_(message, new=new, old=old)
+        for message, new, old in (
+            (N_("{new} questions in place of {old}"), newer.asked, older.asked),
+            (N_("{new} passages a search in place of {old}"), newer.k, older.k),
+            (N_("{new} documents in place of {old}"), newer.searched.count, older.searched.count),
+            (N_("{new} chunks in place of {old}"), newer.searched.chunks, older.searched.chunks),
+        )
         if new != old
     ]
+    same_size = newer.searched.count == older.searched.count
+    if same_size and newer.searched.fingerprint != older.searched.fingerprint:
+        found.append(N_("other documents, or other contents"))
+    if newer.embedding != older.embedding:
+        message = N_("embedding model {new} in place of {old}")
+        found.append(N_(message, new=newer.embedding or "unknown", old=older.embedding or "unknown"))
+    if newer.mixture != older.mixture:
+        message = N_("mixture {new} in place of {old}")
+        found.append(N_(message, new=newer.mixture or "unknown", old=older.mixture or "unknown"))
+    return found
 
 
 LAB = "lab"
@@ -98,9 +103,16 @@ class Lab:
         text = validated_question(question)
         chunks = self._library.documents.chunks_by_id(chunk_ids[:MOST_PASSAGES])
         if not chunks:
-            raise QuestionRefused("No passage is marked as the right one. Mark at least one that answers it.")
+            raise QuestionRefused(
+                N_("No passage is marked as the right one. Mark at least one that answers it.")
+            )
         if self.sets.get(set_id).questions >= MOST_QUESTIONS:
-            raise QuestionRefused(f"A question set holds {MOST_QUESTIONS} questions at most. Begin another.")
+            raise QuestionRefused(
+                N_(
+                    "A question set holds {most_questions} questions at most. Begin another.",
+                    most_questions=MOST_QUESTIONS,
+                )
+            )
         return self.sets.add(set_id, text, [marked_passage(chunk) for chunk in chunks.values()])
 
     def from_feedback(self, name: str) -> tuple[QuestionSetRecord, int]:
@@ -120,8 +132,10 @@ class Lab:
                 questions.setdefault(text, passages)
         if not questions:
             raise QuestionRefused(
-                "No answer with a verified citation is rated as good yet. Rate answers in the chat, then "
-                "collect them here."
+                N_(
+                    "No answer with a verified citation is rated as good yet. Rate answers in the chat, then "
+                    "collect them here."
+                )
             )
         record = self.sets.create(name, "feedback")
         self.sets.extend(record.id, list(questions.items()))
@@ -141,11 +155,17 @@ class Lab:
         A job that runs already is returned. Raises QuestionRefused, and SettingsError without a model.
         """
         if not 1 <= count <= MOST_MADE:
-            raise QuestionRefused(f"{count} questions cannot be made at once: choose 1 to {MOST_MADE}.")
+            raise QuestionRefused(
+                N_(
+                    "{number} questions cannot be made at once: choose 1 to {most_made}.",
+                    number=count,
+                    most_made=MOST_MADE,
+                )
+            )
         llm = self._llm() if use_model else None
         if use_model and llm is None:
             raise SettingsError(
-                "No language model is connected. Connect one, or make questions from sentences."
+                N_("No language model is connected. Connect one, or make questions from sentences.")
             )
         documents, chosen = self._library.documents, self._chosen(document_ids)
         maker = QuestionMaker(documents, self._search, self.sets, chosen, name, count, llm, seed)
@@ -166,12 +186,14 @@ class Lab:
         A run over the set that runs already is returned. Raises SettingsError, QuestionRefused, NotFound.
         """
         names = tuple(dict.fromkeys(retrievers))
-        unknown = [f"There is no retriever {name!r}." for name in names if name not in NAMES]
+        unknown = [
+            N_("There is no retriever {name}.", name=repr(name)) for name in names if name not in NAMES
+        ]
         if unknown or not names:
-            said = [*unknown, "No retriever is chosen."][0]
-            raise SettingsError(f"{said} Choose among: {', '.join(NAMES)}.")
+            said = [*unknown, N_("No retriever is chosen.")][0]
+            raise SettingsError(N_("{said} Choose among: {names}.", said=said, names=", ".join(NAMES)))
         if not self.sets.get(set_id).questions:
-            raise QuestionRefused("This question set has no questions yet. Add some first.")
+            raise QuestionRefused(N_("This question set has no questions yet. Add some first."))
         self._chosen(document_ids)
         work = partial(self._run, set_id, names, document_ids)
         return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
@@ -218,7 +240,9 @@ class Lab:
         there = lab_run.searchable(self._library.documents)
         chosen = [record for record in there if document_ids is None or record.id in document_ids]
         if not chosen:
-            raise QuestionRefused("None of the chosen documents can be searched. Choose others, or add some.")
+            raise QuestionRefused(
+                N_("None of the chosen documents can be searched. Choose others, or add some.")
+            )
         return chosen
 
 

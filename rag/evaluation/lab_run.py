@@ -13,6 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.evaluation.datasets import QuestionSet
 from rag.evaluation.runs import QuestionResult, ask_all, summarize_results
+from rag.i18n import N_
 from rag.jobs import Cancel
 from storage.documents import SEARCHABLE, Documents
 from storage.errors import NotFound
@@ -220,7 +221,10 @@ class LabRunner:
         yield self._progress(())
         if not self._asked:
             raise QuestionRefused(
-                "None of the questions can be asked: their right passages are not in the chosen documents."
+                N_(
+                    "None of the questions can be asked: their right passages are not in the chosen "
+                    "documents."
+                )
             )
         self._contenders = {name: self._contender(name, cancelled) for name in self.record.retrievers}
         self._warm_up(cancelled)

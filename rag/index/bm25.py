@@ -14,6 +14,7 @@ from typing import Any
 import tantivy
 
 from rag.errors import IndexUnusable
+from rag.i18n import N_
 from rag.index.chunks import index_text
 from rag.index.word_files import first_damaged
 from rag.text.language import language
@@ -272,14 +273,22 @@ class TantivyIndex:
                 raise
             self.damaged = True
             raise IndexUnusable(
-                f"The word index in {self._directory} could not be {done}: {error}"
+                N_(
+                    "The word index in {directory} could not be {done}: {reason}",
+                    directory=self._directory,
+                    done=done,
+                    reason=error,
+                )
             ) from error
 
     def _usable(self) -> Any:
         index = self._index
         if index is None:
             raise IndexUnusable(
-                f"The word index in {self._directory} is closed, damaged or of another version."
+                N_(
+                    "The word index in {directory} is closed, damaged or of another version.",
+                    directory=self._directory,
+                )
             )
         return index
 

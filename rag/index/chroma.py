@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import ArrayLike
 
 from rag.errors import EmbeddingError, IndexUnusable, LimitReached
+from rag.i18n import N_
 from rag.index.chroma_probe import CrashGuard
 from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
@@ -269,7 +270,9 @@ class ChromaVectorStore(VectorIndex):
             hits = self.nearest(vector.tolist(), NEAREST)
             missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
         if changed or missed > MISSED * len(entries.ids):
-            raise IndexUnusable(f"The vector index {self._name} is damaged: it does not find what is in it.")
+            raise IndexUnusable(
+                N_("The vector index {name} is damaged: it does not find what is in it.", name=self._name)
+            )
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
@@ -388,7 +391,14 @@ class ChromaVectorStore(VectorIndex):
             said = str(error)
             if "disk is full" in said or "No space left" in said:
                 said = "there is no space left on its disk. Free some, then try again."
-            raise IndexUnusable(f"The vector index {self._name} could not be {done}: {said}") from error
+            raise IndexUnusable(
+                N_(
+                    "The vector index {name} could not be {done}: {said}",
+                    name=self._name,
+                    done=done,
+                    said=said,
+                )
+            ) from error
 
 
 class WriteBuffer:

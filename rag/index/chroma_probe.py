@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rag.errors import IndexUnusable
+from rag.i18n import N_
 
 SECONDS = 20  # of processor time, most of them to import
 BYTES_A_SECOND = 10 << 20  # of index files: adds processor time for a large index
@@ -35,7 +36,9 @@ def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
     memory = MEMORY + TIMES_THE_FILES * size
     said = _run_child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
     if said == STARTED:
-        raise IndexUnusable(f"The vector index {name} is damaged: a trial of opening it did not end well.")
+        raise IndexUnusable(
+            N_("The vector index {name} is damaged: a trial of opening it did not end well.", name=name)
+        )
     if said != SOUND:  # no child could be started, which says nothing about the index
         log.warning("The vector index %s is opened without a trial.", name)
 
@@ -90,8 +93,12 @@ class CrashGuard:
         """
         if shutil.disk_usage(self._directory).free < RESERVE:
             raise IndexUnusable(
-                f"There is no space left for the vector index in {self._directory}: it needs "
-                f"{RESERVE >> 20} MB. Free some, then try again."
+                N_(
+                    "There is no space left for the vector index in {directory}: it needs {reserve} MB. "
+                    "Free some, then try again.",
+                    directory=self._directory,
+                    reserve=RESERVE >> 20,
+                )
             )
         self._seal.unlink(missing_ok=True)
 

@@ -24,6 +24,7 @@ from langchain_core.vectorstores import VectorStore
 from numpy.typing import ArrayLike
 
 from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
+from rag.i18n import N_
 from rag.index.exact import Floats, VectorFile, batches, distances
 from rag.index.vector_index import Filter, Hits, Hydrate, VectorIndex, chosen_documents, documents_of
 from rag.text.normalize import clean
@@ -116,8 +117,10 @@ class StoreSpec:
             _ = self._takes_arguments_itself
         elif self.arguments:
             raise SettingsError(
-                "FOOTNOTE_VECTOR_STORE_ARGUMENTS is set, but chroma takes none. "
-                "Remove it, or name another store in FOOTNOTE_VECTOR_STORE."
+                N_(
+                    "FOOTNOTE_VECTOR_STORE_ARGUMENTS is set, but chroma takes none. "
+                    "Remove it, or name another store in FOOTNOTE_VECTOR_STORE."
+                )
             )
 
     def open(self, embeddings: Embeddings, owner: str) -> VectorStore | None:
@@ -159,10 +162,19 @@ class StoreSpec:
         module, _, name = self.name.partition(":")
         found = getattr(_import_module(module), name, None)
         if found is None:
-            raise SettingsError(f"The module {module} has no {name}. Correct FOOTNOTE_VECTOR_STORE.")
+            raise SettingsError(
+                N_(
+                    "The module {module} has no {name}. Correct FOOTNOTE_VECTOR_STORE.",
+                    module=module,
+                    name=name,
+                )
+            )
         if not (inspect.isclass(found) and issubclass(found, VectorStore)):
             raise SettingsError(
-                f"{self.name} is not a vector store of LangChain's kind. Correct FOOTNOTE_VECTOR_STORE."
+                N_(
+                    "{name} is not a vector store of LangChain's kind. Correct FOOTNOTE_VECTOR_STORE.",
+                    name=self.name,
+                )
             )
         return found
 
@@ -188,7 +200,11 @@ class StoreSpec:
 
     def _refusal(self, error: TypeError) -> SettingsError:
         return SettingsError(
-            f"{self.name} cannot be made with the arguments in FOOTNOTE_VECTOR_STORE_ARGUMENTS: {error}."
+            N_(
+                "{name} cannot be made with the arguments in FOOTNOTE_VECTOR_STORE_ARGUMENTS: {reason}.",
+                name=self.name,
+                reason=error,
+            )
         )
 
 
@@ -198,9 +214,13 @@ def _import_module(module: str) -> Any:
     except ImportError as error:
         missing = (error.name or module).split(".")[0]
         raise SettingsError(
-            f"The vector store's module {module} cannot be imported: {error}. "
-            f"Install its package, as with `pip install {missing.replace('_', '-')}`, "
-            "or correct FOOTNOTE_VECTOR_STORE."
+            N_(
+                "The vector store's module {module} cannot be imported: {reason}. Install its "
+                "package, as with `pip install {replace}`, or correct FOOTNOTE_VECTOR_STORE.",
+                module=module,
+                reason=error,
+                replace=missing.replace("_", "-"),
+            )
         ) from error
 
 
@@ -327,8 +347,14 @@ class ExternalStore:
         except Exception as error:  # any store may fail in any way
             said = self._spec.without_arguments(clean(str(error)))[:DETAIL]
             raise StoreFailed(
-                f"The vector store {self.name} could not be {done} ({type(error).__name__}: {said}). "
-                "Mend it, or name another in FOOTNOTE_VECTOR_STORE."
+                N_(
+                    "The vector store {name} could not be {done} ({error}: {reason}). Mend it, or name "
+                    "another in FOOTNOTE_VECTOR_STORE.",
+                    name=self.name,
+                    done=done,
+                    error=type(error).__name__,
+                    reason=said,
+                )
             ) from error
 
 
@@ -513,7 +539,9 @@ class ExternalVectorIndex(VectorIndex):
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise IndexUnusable(f"The kept vectors could not be {done}: {error}.") from error
+            raise IndexUnusable(
+                N_("The kept vectors could not be {done}: {reason}.", done=done, reason=error)
+            ) from error
 
 
 def matches_filter(metadata: Mapping[str, Any], wanted: Filter | None) -> bool:

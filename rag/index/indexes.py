@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from rag.errors import Cancelled, EmbeddingError, IndexMismatch, IndexUnusable, RetrievalError, StoreFailed
+from rag.i18n import N_
 from rag.index.bm25 import Entry, TantivyIndex, to_entry
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
@@ -66,14 +67,22 @@ def check_same_index(made_with: MadeWith, mine: MadeWith) -> None:
     """Raise IndexMismatch where an index was made with another model, or in another store, than mine."""
     if not same_model(made_with, mine):
         raise IndexMismatch(
-            f"The documents were embedded with {_model(made_with)}, not with {_model(mine)}. "
-            "Choose that model again, or embed everything anew: `footnote reindex`."
+            N_(
+                "The documents were embedded with {made_with}, not with {mine}. Choose that model "
+                "again, or embed everything anew: `footnote reindex`.",
+                made_with=_model(made_with),
+                mine=_model(mine),
+            )
         )
     store = made_with.get("store", CHROMA)  # earlier versions had only Chroma
     if store != mine["store"]:
         raise IndexMismatch(
-            f"The documents' vectors are in {store}, not in {mine['store']}. "
-            "Name that store again, or embed everything anew: `footnote reindex`."
+            N_(
+                "The documents' vectors are in {store}, not in {mine}. Name that store again, or "
+                "embed everything anew: `footnote reindex`.",
+                store=store,
+                mine=mine["store"],
+            )
         )
 
 
@@ -224,9 +233,12 @@ class StagedWords(StagedIndex):
         *_, (_, missed) = verify_index(self.documents, asked, self._search)
         if missed > MISSED_WORDS * len(asked):
             raise IndexUnusable(
-                f"The new word index in {self.pair.directory} does not find its own passages, so the one "
-                "before goes on answering. It is made again at the next start; if that fails too, look at "
-                "the disk."
+                N_(
+                    "The new word index in {directory} does not find its own passages, so the one before "
+                    "goes on answering. It is made again at the next start; if that fails too, look at "
+                    "the disk.",
+                    directory=self.pair.directory,
+                )
             )
         yield from ()
 
@@ -463,7 +475,13 @@ class Indexes:
             if self._directory.exists():
                 shutil.rmtree(self._directory)
         except OSError as error:
-            raise IndexUnusable(f"{self._directory} cannot be removed: {error.strerror}.") from error
+            raise IndexUnusable(
+                N_(
+                    "{directory} cannot be removed: {strerror}.",
+                    directory=self._directory,
+                    strerror=error.strerror,
+                )
+            ) from error
 
     def close(self) -> None:
         """Close all indexes; the next use opens them again."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import Cancelled, IndexUnusable
+from rag.i18n import N_
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chunks import index_text
 from rag.index.external import CHROMA
@@ -127,9 +128,14 @@ class VectorReindexer:
         needed, free = self.needs(embedder.dimension), shutil.disk_usage(self.base).free
         if free < needed + RESERVE:
             raise DiskFull(
-                f"Embedding with {embedder.name} needs about {needed / 1e6:,.0f} MB beside the present index "
-                f"in {self.base}, and {free / 1e6:,.0f} MB are free. Nothing was changed: free some, then "
-                "try again."
+                N_(
+                    "Embedding with {name} needs about {needed} MB beside the present index in {base}, "
+                    "and {free} MB are free. Nothing was changed: free some, then try again.",
+                    name=embedder.name,
+                    needed=f"{needed / 1000000.0:,.0f}",
+                    base=self.base,
+                    free=f"{free / 1000000.0:,.0f}",
+                )
             )
 
 
@@ -172,9 +178,13 @@ class StagedVectors(StagedIndex):
             yield ReindexProgress("verifying", done, len(sample))
         if missed > MISSED * len(sample):
             raise IndexUnusable(
-                f"The documents embedded with {self._embedder.name} do not find themselves: {missed} of "
-                f"{len(sample)} passages were missed. They are found as before; try again, or choose another "
-                "model."
+                N_(
+                    "The documents embedded with {name} do not find themselves: {missed} of {number} "
+                    "passages were missed. They are found as before; try again, or choose another model.",
+                    name=self._embedder.name,
+                    missed=missed,
+                    number=len(sample),
+                )
             )
 
     def exchange(self) -> bool:
@@ -241,8 +251,12 @@ class StagedVectors(StagedIndex):
             raise Cancelled(STOPPED.format("documents are not embedded"))
         if shutil.disk_usage(self.pair.directory).free < RESERVE:
             raise DiskFull(
-                f"{self.pair.directory} has less than {RESERVE >> 20} MB left, so the documents were not "
-                "embedded anew. They are found as before: free some space, then try again."
+                N_(
+                    "{directory} has less than {reserve} MB left, so the documents were not embedded "
+                    "anew. They are found as before: free some space, then try again.",
+                    directory=self.pair.directory,
+                    reserve=RESERVE >> 20,
+                )
             )
 
     def _search(self, texts: Sequence[str]) -> Iterator[Hits]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import model_validator
 
 from rag.errors import RetrievalError
+from rag.i18n import N_
 from rag.index.exact import RELEVANCE, Floats, Space, distances
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
@@ -120,8 +121,11 @@ class VectorStoreRetriever(LangChainRetriever):
         """Raise RetrievalError for a threshold on a store without relevance scores."""
         if "score_threshold" in options:
             raise RetrievalError(
-                f"{type(self.vectorstore).__name__} does not tell how relevant its documents are, so none "
-                "can be left out by score_threshold. Search by similarity without it, or by mmr."
+                N_(
+                    "{name} does not tell how relevant its documents are, so none can be left out by "
+                    "score_threshold. Search by similarity without it, or by mmr.",
+                    name=type(self.vectorstore).__name__,
+                )
             ) from error
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
+from rag.i18n import N_
 from rag.index.bm25 import to_entry
 from rag.index.chroma import WriteBuffer
 from rag.index.chunks import index_text, same_text_ids, text_key
@@ -200,12 +201,12 @@ class Library:
                 self._admit_passages(record, len(parsed.pieces))
                 parsed.save(self.documents, record.id)
             if cancelled():
-                raise Cancelled(f"Reading {record.name} was stopped.")
+                raise Cancelled(N_("Reading {name} was stopped.", name=record.name))
             yield from self._index_words(record)
         except (DocumentRefused, LimitReached) as error:
             self._note(document_id, "refused", str(error))
         except (RetrievalError, StorageError) as error:
-            self._note(document_id, "reading", f"{error} It is tried again later.")
+            self._note(document_id, "reading", N_("{error} It is tried again later.", error=error))
             raise
 
     def parse(
@@ -218,7 +219,9 @@ class Library:
         try:
             original = self.files.path(record.sha256)
         except NotFound as error:
-            raise DocumentRefused(f"The original of {record.name} is gone. Add the file again.") from error
+            raise DocumentRefused(
+                N_("The original of {name} is gone. Add the file again.", name=record.name)
+            ) from error
         splitting = self.collections.splitting_of(record.id)
         loaded = yield from _with_progress(
             load_steps(
@@ -231,12 +234,19 @@ class Library:
         )
         pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
         if not pieces:
-            raise DocumentRefused(f"{record.name} holds no text to search. Add a file that has text.")
+            raise DocumentRefused(
+                N_("{name} holds no text to search. Add a file that has text.", name=record.name)
+            )
         if len(pieces) > self._most_passages:
             raise DocumentRefused(
-                f"{record.name} would have {len(pieces):,} passages, and a document may have "
-                f"{self._most_passages:,}. Split the file, or choose longer passages for its collection. An "
-                "administrator can raise the limit (document_passages)."
+                N_(
+                    "{name} would have {number} passages, and a document may have {most_passages}. Split "
+                    "the file, or choose longer passages for its collection. An administrator can raise "
+                    "the limit (document_passages).",
+                    name=record.name,
+                    number=f"{len(pieces):,}",
+                    most_passages=f"{self._most_passages:,}",
+                )
             )
         self._admit_passages(record, len(pieces))
         return ParsedDocument(
@@ -257,7 +267,9 @@ class Library:
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
-            self._note(document_id, "searchable_by_words", f"{error} It is tried again later.")
+            self._note(
+                document_id, "searchable_by_words", N_("{error} It is tried again later.", error=error)
+            )
             raise
         finally:
             self._forget_if_removed(document_id, ids)
@@ -392,7 +404,7 @@ class Library:
                     yield IngestProgress("meaning", done, total)
                 for embedded in self._embedded([chunk for chunk in batch if chunk.id not in present]):
                     if cancelled() or self.indexes.vectors is not vectors:
-                        raise Cancelled("The ingest was stopped; it goes on later.")
+                        raise Cancelled(N_("The ingest was stopped; it goes on later."))
                     gathered.add(*embedded)
                     done += len(embedded[0])
                     yield IngestProgress("meaning", done, total)

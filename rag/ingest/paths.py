@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag.errors import QuestionRefused
+from rag.i18n import N_
 
 MAX_SHOWN = 1000  # characters of a path in a message
 
@@ -33,7 +34,9 @@ def iter_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
         elif is_file:
             yield FoundFile(path, path_text(Path(path.name)))
         else:
-            raise QuestionRefused(f"There is no file or folder {path_text(path)}. Check the path.")
+            raise QuestionRefused(
+                N_("There is no file or folder {path}. Check the path.", path=path_text(path))
+            )
 
 
 def _files_below(folder: Path) -> Iterator[FoundFile]:

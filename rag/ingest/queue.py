@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, Literal, TypeVar, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError, LimitReached
+from rag.i18n import N_
 from rag.index.bm25 import to_entry
 from rag.index.chunks import same_text_ids
 from rag.index.staged import ReindexProgress
@@ -403,7 +404,9 @@ def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step
     """
     yield "stopping"
     if not jobs.stop_all(library.owner, STOP_SECONDS):
-        raise Cancelled("Something still runs for this person. The removal is finished at the next start.")
+        raise Cancelled(
+            N_("Something still runs for this person. The removal is finished at the next start.")
+        )
     yield "indexes and files"
     library.destroy()
     yield "everything else"

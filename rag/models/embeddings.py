@@ -18,6 +18,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingError, ModelUnavailable
+from rag.i18n import N_
 from rag.models.hub import open_sentence_transformer
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
@@ -110,14 +111,23 @@ def normalise(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
     if vectors.shape != (count, dimension):
         found = " x ".join(map(str, vectors.shape))
         raise EmbeddingError(
-            f"{name} gave vectors of shape {found} where {count} x {dimension} were expected. "
-            "The index was left as it is; choose another embedding model."
+            N_(
+                "{name} gave vectors of shape {found} where {number} x {dimension} were expected. "
+                "The index was left as it is; choose another embedding model.",
+                name=name,
+                found=found,
+                number=count,
+                dimension=dimension,
+            )
         )
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise EmbeddingError(
-            f"{name} gave a vector that is zero or not a number, so nothing was stored of this batch. "
-            "Try again, or choose another embedding model."
+            N_(
+                "{name} gave a vector that is zero or not a number, so nothing was stored of this "
+                "batch. Try again, or choose another embedding model.",
+                name=name,
+            )
         )
     return np.asarray(vectors / lengths, np.float32)
 
@@ -212,15 +222,26 @@ class OpenAIEmbedder(Embedder):
             # The error's own text may hold the key, so it is not chained.
             raise self._rejected(error) from None
         except openai.APITimeoutError as error:
-            raise EmbeddingError(f"{_FAILED}: {idle_timeout_error(self._host, self._timeout)}") from error
+            raise EmbeddingError(
+                N_("{failed}: {host}", failed=_FAILED, host=idle_timeout_error(self._host, self._timeout))
+            ) from error
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise EmbeddingError(
-                f"{_FAILED}: {read_connection_error(error, host=self._host).error}"
+                N_(
+                    "{failed}: {reason}",
+                    failed=_FAILED,
+                    reason=read_connection_error(error, host=self._host).error,
+                )
             ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EmbeddingError(
-                f"{_FAILED}: {self._host} sent something that is not an embedding for each text. "
-                f"Check that {self.name} is an embedding model."
+                N_(
+                    "{failed}: {host} sent something that is not an embedding for each text. Check that "
+                    "{name} is an embedding model.",
+                    failed=_FAILED,
+                    host=self._host,
+                    name=self.name,
+                )
             ) from error
 
     def _rejected(self, error: Any) -> EmbeddingError:
@@ -233,7 +254,7 @@ class OpenAIEmbedder(Embedder):
             model=self.name,
             key=self._key,
         )
-        return EmbeddingError(f"{_FAILED}: {failure.error}")
+        return EmbeddingError(N_("{failed}: {reason}", failed=_FAILED, reason=failure.error))
 
 
 def _parse_embeddings(answer: Any, count: int) -> Floats:
@@ -255,7 +276,9 @@ class SentenceTransformersEmbedder(Embedder):
         self._model = open_sentence_transformer(spec)
         dimension = self._model.get_embedding_dimension()
         if dimension is None:
-            raise ModelUnavailable(f"{spec} does not say how long its vectors are. Choose another model.")
+            raise ModelUnavailable(
+                N_("{spec} does not say how long its vectors are. Choose another model.", spec=spec)
+            )
         self.dimension = int(dimension)
         self.fingerprint = _fingerprint(self._model.state_dict())
 
@@ -264,7 +287,9 @@ class SentenceTransformersEmbedder(Embedder):
         try:
             return np.asarray(encode(list(texts), show_progress_bar=False), np.float32)
         except (RuntimeError, ValueError) as error:
-            raise EmbeddingError(f"{self.name} could not embed the texts: {error}.") from error
+            raise EmbeddingError(
+                N_("{name} could not embed the texts: {reason}.", name=self.name, reason=error)
+            ) from error
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text by the model's tokenizer."""

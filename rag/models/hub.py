@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.errors import ModelUnavailable
+from rag.i18n import N_
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder as CrossEncoder
@@ -49,8 +50,12 @@ def only_on_disk(spec: str) -> bool:
         return False
     if not in_hub_cache(spec):
         raise ModelUnavailable(
-            f"The model {spec!r} is not on this disk, and the hub that may have it cannot be reached. "
-            "Give the folder of a model or the name of a packaged one, or try again with a network."
+            N_(
+                "The model {spec} is not on this disk, and the hub that may have it cannot be "
+                "reached. Give the folder of a model or the name of a packaged one, or try again "
+                "with a network.",
+                spec=repr(spec),
+            )
         )
     return True
 
@@ -87,8 +92,12 @@ def require_sentence_transformers(spec: str) -> None:
     """Raise ModelUnavailable where the package that opens such a model is not installed."""
     if find_spec("sentence_transformers") is None:
         raise ModelUnavailable(
-            f"The model {spec!r} needs the package sentence-transformers, which is not installed. Install "
-            "it with `pip install 'footnote[sentence-transformers]'`, or choose another model."
+            N_(
+                "The model {spec} needs the package sentence-transformers, which is not installed. "
+                "Install it with `pip install 'footnote[sentence-transformers]'`, or choose another "
+                "model.",
+                spec=repr(spec),
+            )
         )
 
 
@@ -126,7 +135,11 @@ def open_cross_encoder(spec: str, *, max_length: int | None = None) -> "CrossEnc
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelUnavailable(
-            f"The cross-encoder {spec!r} cannot be loaded. Give the folder or hub id of one with safetensors."
+            N_(
+                "The cross-encoder {spec} cannot be loaded. Give the folder or hub id of one with "
+                "safetensors.",
+                spec=repr(spec),
+            )
         ) from error
     return model
 
@@ -147,8 +160,12 @@ def open_sentence_transformer(spec: str) -> "SentenceTransformer":
         )
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ModelUnavailable(
-            f"The embedding model {spec!r} cannot be loaded: {_first_line(error)}. Give a packaged model's "
-            "name, or a sentence-transformers folder or hub id with safetensors."
+            N_(
+                "The embedding model {spec} cannot be loaded: {reason}. Give a packaged model's "
+                "name, or a sentence-transformers folder or hub id with safetensors.",
+                spec=repr(spec),
+                reason=_first_line(error),
+            )
         ) from error
     if re.search(r"\be5-(small|base|large)\b(?!.*instruct)", spec) and not any(model.prompts.values()):
         model.prompts.update(E5_PROMPTS)

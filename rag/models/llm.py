@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMUnreachable
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.llm_errors import (
     Failure,
@@ -187,7 +188,7 @@ class LLM(AbstractContextManager["LLM"]):
                     put(piece[: ANSWER_CHARS - spoken])
                     spoken += len(piece)
                     if spoken > ANSWER_CHARS:
-                        raise LLMGarbled("The model's answer did not come to an end, so it was cut.")
+                        raise LLMGarbled(N_("The model's answer did not come to an end, so it was cut."))
 
         await self._retry(request, once, lambda: spoken > 0)
 
@@ -201,7 +202,7 @@ class LLM(AbstractContextManager["LLM"]):
         except (ValueError, KeyError, TypeError) as error:
             host = self.settings.host
             raise LLMGarbled(
-                f"{host} did not list its models. Check that its address ends in /v1."
+                N_("{host} did not list its models. Check that its address ends in /v1.", host=host)
             ) from error
         except _failures() as error:
             raise (await self._failure(error)).error from _safe_cause(error)
@@ -273,7 +274,7 @@ def _merge_pieces(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[
 def _next_piece(pieces: "queue.SimpleQueue[str | None]", cancelled: Callable[[], bool]) -> str | None:
     while True:
         if cancelled():
-            raise Cancelled("You stopped the answer.")
+            raise Cancelled(N_("You stopped the answer."))
         try:
             return pieces.get(timeout=_POLL)
         except queue.Empty:
@@ -285,7 +286,7 @@ def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
     try:
         while True:
             if cancelled():
-                raise Cancelled("You stopped the answer.")
+                raise Cancelled(N_("You stopped the answer."))
             with contextlib.suppress(FutureTimeout):
                 return running.result(_POLL)
     except FutureCancelled as error:
@@ -295,7 +296,7 @@ def _wait_for(running: "Future[T]", cancelled: Callable[[], bool]) -> T:
 
 
 def _connection_closed() -> LLMUnreachable:
-    return LLMUnreachable("The connection to the language model was closed while it answered. Ask again.")
+    return LLMUnreachable(N_("The connection to the language model was closed while it answered. Ask again."))
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

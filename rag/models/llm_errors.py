@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from rag.errors import LLMError, LLMRejected, LLMUnreachable
+from rag.i18n import N_
 from rag.text.normalize import clean
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
@@ -43,18 +44,35 @@ def read_status(
     wait = _seconds(headers.get("retry-after", ""))
     detail = _detail(body, key)
     known = {
-        401: f"{host} refused the API key. Correct the key in the settings.",
-        403: f"{host} does not let this API key use the model {model}. Choose another model or key.",
-        404: f"{host} has no model {model}, or its address is not that of an API (it usually ends in /v1).",
-        413: f"The question and its passages are too long for {host}. Set a smaller context in the settings.",
-        429: f"{host} limits how often it may be asked. Wait {span(wait)} and ask again.",
+        401: N_("{host} refused the API key. Correct the key in the settings.", host=host),
+        403: N_(
+            "{host} does not let this API key use the model {model}. Choose another model or key.",
+            host=host,
+            model=model,
+        ),
+        404: N_(
+            "{host} has no model {model}, or its address is not that of an API (it usually ends in /v1).",
+            host=host,
+            model=model,
+        ),
+        413: N_(
+            "The question and its passages are too long for {host}. Set a smaller context in the settings.",
+            host=host,
+        ),
+        429: N_(
+            "{host} limits how often it may be asked. Wait {span} and ask again.", host=host, span=span(wait)
+        ),
     }
     if status in known:
         sentence = known[status]
     elif status >= 500:
-        sentence = f"{host} failed to answer (status {status}). Ask again in a moment."
+        sentence = N_(
+            "{host} failed to answer (status {status}). Ask again in a moment.", host=host, status=status
+        )
     else:
-        sentence = f"{host} refused the request (status {status}){detail}."
+        sentence = N_(
+            "{host} refused the request (status {status}){detail}.", host=host, status=status, detail=detail
+        )
     unwanted = _unwanted(body) if status == 400 else ""
     return Failure(LLMRejected(sentence), status in AGAIN or bool(unwanted), wait, unwanted)
 
@@ -75,26 +93,36 @@ def read_connection_error(error: BaseException, *, host: str) -> Failure:
     """Return the failure of a connection that could not be made, or broke."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        sentence = f"The certificate of {host} is not valid, so nothing was sent. Check the address."
+        sentence = N_(
+            "The certificate of {host} is not valid, so nothing was sent. Check the address.", host=host
+        )
         return Failure(LLMUnreachable(sentence))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        sentence = f"There is no host {host}. Correct the model's address in the settings."
+        sentence = N_("There is no host {host}. Correct the model's address in the settings.", host=host)
         return Failure(LLMUnreachable(sentence))
     if any(type(cause).__name__ == "ConnectError" for cause in causes):
-        sentence = f"No model's server answers at {host}. Start it, or correct its address."
+        sentence = N_("No model's server answers at {host}. Start it, or correct its address.", host=host)
         return Failure(LLMUnreachable(sentence), again=True)
-    sentence = f"The connection to {host} broke off before the answer was complete. Ask again."
+    sentence = N_("The connection to {host} broke off before the answer was complete. Ask again.", host=host)
     return Failure(LLMUnreachable(sentence), again=True)
 
 
 def idle_timeout_error(host: str, seconds: float) -> LLMError:
     """Return the error of a server that sent nothing for `seconds`."""
-    return LLMUnreachable(f"The model at {host} sent nothing for {span(seconds)}. Ask again.")
+    return LLMUnreachable(
+        N_("The model at {host} sent nothing for {seconds}. Ask again.", host=host, seconds=span(seconds))
+    )
 
 
 def timeout_error(host: str, seconds: float) -> LLMError:
     """Return the error of an answer that took more than `seconds`."""
-    return LLMUnreachable(f"The model at {host} was not done after {span(seconds)}, so it was stopped.")
+    return LLMUnreachable(
+        N_(
+            "The model at {host} was not done after {seconds}, so it was stopped.",
+            host=host,
+            seconds=span(seconds),
+        )
+    )
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

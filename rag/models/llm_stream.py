@@ -14,6 +14,7 @@ import httpx2
 import openai
 
 from rag.errors import LLMError, LLMGarbled, LLMRejected, LLMUnreachable
+from rag.i18n import N_
 from rag.text.normalize import clean
 
 PAUSE = 0.1  # seconds: the page draws an answer no more often
@@ -95,7 +96,7 @@ class ThrottledStream(httpx2.AsyncByteStream):
     def _up_to_done(self, chunk: bytes) -> bytes:
         self._bytes += len(chunk)
         if self._bytes > MAX_BYTES:
-            raise LLMGarbled("The model's server sent an answer without an end. Check its address.")
+            raise LLMGarbled(N_("The model's server sent an answer without an end. Check its address."))
         if self.keep_plain and len(self.plain) < MAX_PLAIN:
             self.plain += chunk
         recent = self._line + chunk
@@ -152,7 +153,7 @@ async def stream_text(
     if not finished and not body.done:
         raise _broken_off()
     if not spoke:
-        raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
+        raise LLMGarbled(N_("The model sent an empty answer. Ask again, or choose another model."))
 
 
 async def _next_chunk(chunks: openai.AsyncStream[object]) -> Any:
@@ -168,20 +169,22 @@ async def _next_chunk(chunks: openai.AsyncStream[object]) -> Any:
 
 
 def _raise_reported_error() -> NoReturn:
-    sentence = "The model's server reported an error while it answered. Ask again in a moment."
+    sentence = N_("The model's server reported an error while it answered. Ask again in a moment.")
     raise LLMRejected(sentence) from None  # the server's message may hold the key
 
 
 def _decoding_error(error: ValueError | RecursionError) -> LLMError:
     if isinstance(error, RecursionError):
-        return LLMGarbled("The model's server sent JSON nested too deeply to be an answer.")
+        return LLMGarbled(N_("The model's server sent JSON nested too deeply to be an answer."))
     if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":
         return _broken_off()
-    return LLMGarbled("The model's server sent something that is not JSON. Check its address.")
+    return LLMGarbled(N_("The model's server sent something that is not JSON. Check its address."))
 
 
 def _broken_off() -> LLMError:
-    return LLMUnreachable("The connection to the model broke off before the answer was complete. Ask again.")
+    return LLMUnreachable(
+        N_("The connection to the model broke off before the answer was complete. Ask again.")
+    )
 
 
 def _completion_text(body: bytes) -> str:
@@ -189,7 +192,7 @@ def _completion_text(body: bytes) -> str:
     body = body.strip(b" \r\n\0")
     if body.startswith(b"<"):
         raise LLMGarbled(
-            "The model's server sent a web page instead of an answer. Check that its address ends in /v1."
+            N_("The model's server sent a web page instead of an answer. Check that its address ends in /v1.")
         )
     if not body.startswith(b"{"):
         return ""
@@ -202,7 +205,7 @@ def _completion_text(body: bytes) -> str:
 def _text_of(completion: Any) -> tuple[str, bool]:
     """Return the text of a completion or a chunk of one, and whether the answer is complete."""
     if not isinstance(completion, dict):
-        raise LLMGarbled("The model's server sent JSON that is not a chat completion. Check its address.")
+        raise LLMGarbled(N_("The model's server sent JSON that is not a chat completion. Check its address."))
     if completion.get("error"):
         _raise_reported_error()
     choices = completion.get("choices")
@@ -211,5 +214,5 @@ def _text_of(completion: Any) -> tuple[str, bool]:
     part = choices[0].get("delta") or choices[0].get("message") or {}
     text = part.get("content") if isinstance(part, dict) else None
     if text is not None and not isinstance(text, str):
-        raise LLMGarbled("The model's server sent an answer that is not text. Choose another model.")
+        raise LLMGarbled(N_("The model's server sent an answer that is not text. Choose another model."))
     return clean(text or ""), bool(choices[0].get("finish_reason"))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rag.errors import LLMGarbled
+from rag.i18n import N_
 
 Logprobs = Mapping[str, float]
 """The likeliest first tokens of an answer, with the natural logarithm of their probabilities."""
@@ -33,7 +34,7 @@ def first_token_logprobs(completion: Any) -> Logprobs | None:
 
 def not_an_answer() -> LLMGarbled:
     """Return the error of a reply that is no chat completion."""
-    return LLMGarbled("The model's server sent something that is not an answer. Check its address.")
+    return LLMGarbled(N_("The model's server sent something that is not an answer. Check its address."))
 
 
 def _merge_duplicates(listed: list[tuple[Any, float]]) -> dict[str, float]:

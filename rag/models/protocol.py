@@ -8,6 +8,7 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import Runnable
 
 from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.llm_errors import host_of
 from rag.models.logprobs import Logprobs
@@ -86,7 +87,7 @@ class ChatModel(LanguageModel):
         try:
             for piece in self._model.stream(convert_to_messages([dict(message) for message in messages])):
                 if cancelled():
-                    raise Cancelled("You stopped the answer.")
+                    raise Cancelled(N_("You stopped the answer."))
                 if text := str(piece.text if isinstance(piece, BaseMessage) else piece):
                     silent = False
                     yield text
@@ -94,9 +95,11 @@ class ChatModel(LanguageModel):
             raise
         except Exception as error:  # any model may fail in any way
             name, kind = self.settings.model, type(error).__name__
-            raise LLMError(f"{name} did not answer ({kind}). Check its settings and ask again.") from error
+            raise LLMError(
+                N_("{name} did not answer ({kind}). Check its settings and ask again.", name=name, kind=kind)
+            ) from error
         if silent:
-            raise LLMGarbled("The model sent an empty answer. Ask again, or choose another model.")
+            raise LLMGarbled(N_("The model sent an empty answer. Ask again, or choose another model."))
 
 
 def _model_name(model: Runnable[Any, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from rag.errors import LLMError, LLMGarbled
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.text.normalize import clean
@@ -205,5 +206,5 @@ def _check_summary(answer: str) -> str:
     """Return the answer as one paragraph; raises LLMGarbled where it is empty or far too long."""
     summary = " ".join(answer.split())
     if not summary or count_tokens(summary) > LONGEST:
-        raise LLMGarbled("The model sent a summary that is empty or far too long. Choose another model.")
+        raise LLMGarbled(N_("The model sent a summary that is empty or far too long. Choose another model."))
     return summary

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rag.errors import Cancelled, EmbeddingError, RetrievalError, TreeMissing
+from rag.i18n import N_
 from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
@@ -161,7 +162,7 @@ def fingerprint(parts: Sequence[ChunkRecord] | Sequence[NodeRecord]) -> str:
 
 def _raise_if_cancelled(cancelled: Cancel) -> None:
     if cancelled():
-        raise Cancelled("Building the tree was stopped. It goes on where it was when it is built again.")
+        raise Cancelled(N_("Building the tree was stopped. It goes on where it was when it is built again."))
 
 
 def leaf_id(document_id: str, place: int) -> str:
@@ -393,7 +394,10 @@ class Forest:
         """Raise RetrievalError where there is no tree yet."""
         if not self._ready_branches():
             raise TreeMissing(
-                "There is no tree over these documents yet. Build one, or choose another way of searching."
+                N_(
+                    "There is no tree over these documents yet. Build one, or choose another way of "
+                    "searching."
+                )
             )
 
     def nearest(

@@ -11,6 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
+from rag.i18n import N_
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.vector_index import Candidates, Hydrate, with_score
 from rag.text.tokenize import find, tokens
@@ -136,15 +137,17 @@ class BM25Retriever(BaseRetriever):
     def _store(self) -> "DocumentStore":
         if not isinstance(self.hydrate, DocumentStore):
             raise RetrievalError(
-                "This retriever searches documents that are kept elsewhere. Add and delete them there."
+                N_("This retriever searches documents that are kept elsewhere. Add and delete them there.")
             )
         return self.hydrate
 
     def _own_index(self) -> TantivyIndex:
         if self.index is None:
             raise RetrievalError(
-                "A BM25Retriever with a vectorizer or bm25_params has all documents from the start. Make "
-                "another one over all of them, or one without."
+                N_(
+                    "A BM25Retriever with a vectorizer or bm25_params has all documents from the start. Make "
+                    "another one over all of them, or one without."
+                )
             )
         return self.index
 

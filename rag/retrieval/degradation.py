@@ -4,15 +4,17 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rag.i18n import N_
 from rag.logs import fields
 
 log = logging.getLogger(__name__)
 
 _WITHOUT = {
-    "similarity": "Searched by words only",
-    "bm25": "Searched by meaning only",
-    "reranker": "The passages are in the order of the search",
-    "embedding model": "The sentences were chosen by their words only",
+    "similarity": N_("Searched by words only: {reason}"),
+    "bm25": N_("Searched by meaning only: {reason}"),
+    "reranker": N_("The passages are in the order of the search: {reason}"),
+    "passages": N_("Some passages were not read: {reason}"),
+    "embedding model": N_("The sentences were chosen by their words only: {reason}"),
 }
 
 
@@ -30,8 +32,10 @@ class Degraded:
         >>> Degraded("similarity", "The embedding model could not be opened.").sentence
         'Searched by words only: the embedding model could not be opened.'
         """
-        without = _WITHOUT.get(self.what, f"Searched without {self.what}")
-        return f"{without}: {_continued(self.reason)}"
+        reason = _continued(self.reason)
+        if self.what in _WITHOUT:
+            return N_(_WITHOUT[self.what], reason=reason)
+        return N_("Searched without {part}: {reason}", part=self.what, reason=reason)
 
 
 class DegradationRecorder:

@@ -22,6 +22,7 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec, coro_with_cont
 from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
+from rag.i18n import N_
 from rag.index.vector_index import Candidates, Hydrate, Ranking, Rate
 from rag.logs import fields
 from rag.retrieval.fusion import (
@@ -88,7 +89,9 @@ def require_results(
     if not found:
         failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Exception)}
         sentences = " ".join(f"{name}: {error}" for name, error in sorted(failures.items()))
-        raise RetrievalError(f"No search could answer. {sentences}") from next(iter(failures.values()))
+        raise RetrievalError(N_("No search could answer. {sentences}", sentences=sentences)) from next(
+            iter(failures.values())
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
+from rag.i18n import N_
 from rag.index.bm25 import TantivyIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
@@ -165,7 +166,9 @@ def choose_retriever(
             )
         case "ensemble-rrf":
             return parts.ensemble(k, on_failure, method="rrf")
-    raise SettingsError(f"There is no retriever {name!r}. Choose one of: {', '.join(NAMES)}.")
+    raise SettingsError(
+        N_("There is no retriever {name}. Choose one of: {names}.", name=repr(name), names=", ".join(NAMES))
+    )
 
 
 def _calibrated(mixture: Callable[[], HybridWeights]) -> dict[str, Any]:

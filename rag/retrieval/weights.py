@@ -12,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from rag.errors import Cancelled
+from rag.i18n import N_
 from rag.index.bm25 import Entry, TantivyIndex
 from rag.index.chunks import index_text
 from rag.index.vector_index import Ranking, VectorIndex
@@ -189,7 +190,7 @@ def calibrate(
         cases[group] = []
         for probe in found:
             if cancelled():
-                raise Cancelled("Weighing words against meaning was stopped; it is done again later.")
+                raise Cancelled(N_("Weighing words against meaning was stopped; it is done again later."))
             cases[group] += pool.ask(probe)
             done += 1
             yield CalibrationProgress(done, total)

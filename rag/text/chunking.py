@@ -14,6 +14,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Literal, get_args
 
 from rag.errors import DocumentRefused, SettingsError
+from rag.i18n import N_
 from rag.text.document import LoadedDocument
 from rag.text.tables import BAR
 
@@ -42,19 +43,33 @@ class Splitting:
     def __post_init__(self) -> None:
         if self.splitter not in get_args(Splitter):
             raise SettingsError(
-                f"There is no splitter {self.splitter!r}. Choose one of: {', '.join(get_args(Splitter))}."
+                N_(
+                    "There is no splitter {name}. Choose one of: {names}.",
+                    name=repr(self.splitter),
+                    names=", ".join(get_args(Splitter)),
+                )
             )
         if self.size < 1:
-            raise SettingsError(f"Pieces of {self.size} letters hold nothing. Choose a size above 0.")
+            raise SettingsError(
+                N_("Pieces of {size} letters hold nothing. Choose a size above 0.", size=self.size)
+            )
         if not 0 <= self.overlap < self.size:
             raise SettingsError(
-                f"Pieces of {self.size} letters cannot repeat {self.overlap}. "
-                "Choose an overlap of 0 or more that is smaller than the size."
+                N_(
+                    "Pieces of {size} letters cannot repeat {overlap}. Choose an overlap of 0 or more "
+                    "that is smaller than the size.",
+                    size=self.size,
+                    overlap=self.overlap,
+                )
             )
         if not 0 <= self.minimum <= self.size:
             raise SettingsError(
-                f"Pieces of at most {self.size} letters cannot have at least {self.minimum}. "
-                "Choose a minimum of 0 or more that is no larger than the size."
+                N_(
+                    "Pieces of at most {size} letters cannot have at least {minimum}. Choose a minimum "
+                    "of 0 or more that is no larger than the size.",
+                    size=self.size,
+                    minimum=self.minimum,
+                )
             )
 
 
@@ -366,8 +381,10 @@ def check(document: LoadedDocument, pieces: Sequence[Piece]) -> None:
         exact = len(words) == piece.end - piece.start and bool(words) and words == words.strip()
         if not (exact and first <= piece.start <= piece.end <= last):
             raise DocumentRefused(
-                "The document could not be split into exact passages of its text, so nothing of it could be "
-                "cited. Save it in another format and add it again."
+                N_(
+                    "The document could not be split into exact passages of its text, so nothing of it "
+                    "could be cited. Save it in another format and add it again."
+                )
             )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from rag.i18n import N_
+
 OPEN_XML = "application/vnd.openxmlformats-officedocument."
 BETWEEN_PAGES = "\n\n"
-LOCKED = "is locked with a password. Save it without one and add it again."
+LOCKED = N_("is locked with a password. Save it without one and add it again.")
 _NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import snowballstemmer
 
 from rag.errors import RetrievalError
+from rag.i18n import N_
 from rag.text.language import STOP_WORDS, language
 
 # Morphological analysers of Korean and Japanese
@@ -72,8 +73,12 @@ class Analyser(ABC):
             return self._model()
         except Exception as error:  # packages fail to load in ways of their own
             raise RetrievalError(
-                f"{self.packages[0]} is installed but cannot be loaded: {error}. "
-                "Install it again, or set FOOTNOTE_KOREAN_JAPANESE_ANALYZERS=off."
+                N_(
+                    "{packages} is installed but cannot be loaded: {reason}. Install it again, or set "
+                    "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS=off.",
+                    packages=self.packages[0],
+                    reason=error,
+                )
             ) from error
 
     @staticmethod

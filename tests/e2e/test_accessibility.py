@@ -172,6 +172,6 @@ def test_the_walk_is_done_by_keyboard_alone(with_model: Server, visit: Visit):
     assert page.evaluate(FOCUSED, "button.open")
     tab_to(page, ".st-key-selected-chat button", back=True)
     keyboard.press("Enter")
-    expect(page.get_by_text("Search in: harbour-report.pdf")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove harbour-report.pdf")).to_be_visible()
     expect(box).to_be_focused()
     assert visitor.errors == []

@@ -95,7 +95,7 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     expect(visitor.row("harbour.md")).to_contain_text("Ready")
     expect(page.locator("tbody tr").filter(has_text="castle.md")).to_have_count(0)
 
-    click(page.get_by_role("button", name="Chat with collection"), then=searching(visitor, "Harbours"))
+    click(page.get_by_role("button", name="Chat with collection"), then=searching(visitor, "1 collection"))
     visitor.ask(QUESTION)
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Harbours (collection)")
@@ -103,7 +103,7 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     expect(visitor.answers().first).not_to_contain_text("castle")
     page.reload()
     click(
-        searching(visitor, "Harbours"),
+        searching(visitor, "1 collection"),
         page.get_by_role("button", name="Search all documents"),
         then=searching(visitor, "All documents"),
     )
@@ -160,7 +160,7 @@ def test_it_works_from_the_keyboard_on_a_narrow_screen(
         then=page.get_by_role("combobox", name="Collections"),
     )
     visitor.fits()
-    again(search_in(visitor, "Castles"), searching(visitor, "Castles"))
+    again(search_in(visitor, "Castles"), searching(visitor, "1 collection"))
     visitor.ask(QUESTION)
     visitor.finished(1)
     expect(visitor.answers().first).to_contain_text("Searched in: Castles (collection)")

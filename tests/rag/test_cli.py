@@ -138,6 +138,14 @@ def test_without_json_the_answer_and_its_sources_are_for_people(capsys, tmp_path
     assert "1432" in out and "[1] castle.md" in out
 
 
+def test_an_answer_about_a_whole_document_says_how_much_was_read(capsys, tmp_path, files):
+    footnote(capsys, tmp_path, "ingest", files / "castle.md")
+    _, out, _ = footnote(capsys, tmp_path, "ask", "Which documents mention a moat?", "--json")
+    assert json.loads(out)["coverage"] == "Read 1 of 1 passages in 1 document"
+    _, out, _ = footnote(capsys, tmp_path, "ask", "Which documents mention a moat?")
+    assert "\n\nRead 1 of 1 passages in 1 document\n\n[1] castle.md" in out
+
+
 def test_over_an_empty_library_the_answer_says_so(capsys, tmp_path):
     status, out, _ = footnote(capsys, tmp_path, "ask", "When was the castle built?", "--json")
     answer = json.loads(out)

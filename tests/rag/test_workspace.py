@@ -9,7 +9,7 @@ import pytest
 from rag.errors import LimitReached
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, load
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.accounts import People
 from storage.errors import AnswerPending, NotFound
 from storage.records import TurnRecord
@@ -227,12 +227,13 @@ def test_an_answer_is_made_again_with_another_search_for_that_answer_alone(here:
         trace = here.traces.get(answer_id)
         return None if trace is None else trace.settings["retriever"]
 
-    again = here.answer_again(turn.answer_id, "bm25")
+    again = here.answer_again(turn.answer_id, AnswerWith("bm25"))
     assert searched(again.answer_id) == "bm25" and again.question.versions == (
         turn.question_id,
         again.question_id,
     )
-    assert searched(here.answer_again(again.answer_id).answer_id) == searched(turn.answer_id) == "ensemble-cc"
+    assert searched(here.retry(again.answer_id).answer_id) == "bm25", "it is stored with the answer"
+    assert searched(turn.answer_id) == "ensemble-cc" == here.pipeline().made_with["retriever"]
 
 
 def test_a_request_with_an_attachment_is_not_about_the_last_answer(here: Workspace):

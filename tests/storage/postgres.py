@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+ON_SQLITE = pytest.mark.parametrize("ledger", ["sqlite"], indirect=True)
+ON_POSTGRESQL = pytest.mark.parametrize("ledger", ["postgresql"], indirect=True)
+"""Mark a test of one of them in a module whose other tests run on both."""
 MISSING = "needs PostgreSQL's initdb (Debian: apt install postgresql) and the Python package psycopg"
 
 
@@ -26,18 +31,18 @@ class Postgres:
 
     def __init__(self, folder: Path, programs: Path) -> None:
         self.url = f"postgresql+psycopg://footnote@/postgres?host={folder}"
-        self._folder, self._programs = folder, programs
+        self.folder, self._programs = folder, programs
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of its programs, which refuse to run as root."""
         root = os.geteuid() == 0
         who = {"user": pwd.getpwnam("nobody").pw_uid, "extra_groups": []} if root else {}
-        command = [self._programs / program, "-D", self._folder / "data", *arguments]
-        subprocess.run(command, check=True, capture_output=True, cwd=self._folder, timeout=60, **who)
+        command = [self._programs / program, "-D", self.folder / "data", *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, timeout=60, **who)
 
     def start(self) -> None:
-        options = f"-k {self._folder} -c listen_addresses='' -c fsync=off"
-        self.run("pg_ctl", "-w", "-l", str(self._folder / "log"), "-o", options, "start")
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
+        self.run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self) -> None:
         self.run("pg_ctl", "-w", "-m", "immediate", "stop")

@@ -53,9 +53,9 @@ def test_one_who_is_marked_while_they_come_in_is_not_let_in(database, people, an
 
         reading = database.reading
 
-        def writing(self):
+        def writing(self, owner):
             people.mark("ann")
-            return database.writing()
+            return database.writing(owner)
 
     account = Account(MarkedMeanwhile(), "ann")
     with pytest.raises(AccountClosed, match="is being removed"):

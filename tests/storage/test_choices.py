@@ -141,3 +141,20 @@ def test_many_documents_are_chosen_at_once(choices, documents, chat):
     choices.choose(chat, documents=ids)
     assert choices.documents(chat) == set(ids)
     assert sum(one.there for one in choices.of(chat)) == 1200
+
+
+def test_filters_stand_beside_documents_and_one_choice_is_dropped(choices, documents, chat):
+    document = add(documents, "a.md")
+    choices.choose(chat, filters=[("type", ".md"), ("since", "2023-01-01")])
+    assert choices.documents(chat) is None
+    choices.add(chat, [document])  # all documents that pass are searched already
+    assert [(one.kind, one.id, one.there) for one in choices.of(chat)] == [
+        ("since", "2023-01-01", True),
+        ("type", ".md", True),
+    ]
+    choices.choose(chat, documents=[document], filters=[("type", ".md")])
+    assert choices.documents(chat) == {document}
+    choices.drop(chat, next(one for one in choices.of(chat) if one.kind == "document"))
+    assert [one.kind for one in choices.of(chat)] == ["type"]
+    with pytest.raises(NotFound):
+        Choices(choices._database, "bob").drop(chat, choices.of(chat)[0])

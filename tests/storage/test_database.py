@@ -12,6 +12,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import StorageBusy, StorageError
 from storage.tables import LabSet
+from tests.storage.postgres import ON_SQLITE
 
 HOLD_THE_LEDGER = """
 import sqlite3, sys, time
@@ -27,6 +28,7 @@ def titles(database):
     return [conversation.title for conversation in Conversations(database, "ann").list()]
 
 
+@ON_SQLITE
 def test_every_connection_has_our_pragmas(database):
     with ThreadPoolExecutor(4) as pool:
         barrier = threading.Barrier(4)
@@ -69,6 +71,7 @@ def test_a_read_sees_one_moment(database):
     assert len(titles(database)) == 2
 
 
+@ON_SQLITE
 def test_references_are_enforced(database):
     with pytest.raises(StorageError, match="FOREIGN KEY"), database.writing() as session:
         session.execute(text("INSERT INTO document_texts VALUES ('nowhere', 'text')"))
@@ -87,6 +90,7 @@ def test_threads_write_at_once_and_none_is_told_the_ledger_is_locked(database):
         assert session.execute(text("SELECT count(*) FROM conversations")).scalar() == 300
 
 
+@ON_SQLITE
 def test_a_short_hold_by_another_program_is_waited_out(database, start):
     start(HOLD_THE_LEDGER, database.directory / "footnote.db", 1)
     began = time.monotonic()
@@ -95,6 +99,7 @@ def test_a_short_hold_by_another_program_is_waited_out(database, start):
     assert titles(database) == ["waited"]
 
 
+@ON_SQLITE
 def test_a_long_hold_by_another_program_is_told_and_then_all_goes_on(database, start):
     holder = start(HOLD_THE_LEDGER, database.directory / "footnote.db", 60)
     with pytest.raises(StorageBusy, match="more than 10 seconds"):
@@ -113,6 +118,7 @@ def test_an_open_write_does_not_stop_readers(database):
         assert pool.submit(titles, database).result(5) == ["kept"]
 
 
+@ON_SQLITE
 def test_a_backup_of_a_ledger_in_use_holds_everything(database, tmp_path):
     Conversations(database, "ann").create("질문 質問")
     target = tmp_path / "copy.db"
@@ -123,6 +129,7 @@ def test_a_backup_of_a_ledger_in_use_holds_everything(database, tmp_path):
     assert [path.name for path in tmp_path.glob("*copy.db*")] == ["copy.db"]
 
 
+@ON_SQLITE
 def test_a_backup_never_replaces_a_file(database, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(StorageError, match="exists already"):
@@ -130,6 +137,7 @@ def test_a_backup_never_replaces_a_file(database, tmp_path):
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
+@ON_SQLITE
 def test_a_backup_to_nowhere_is_told_in_a_sentence(database, tmp_path):
     with pytest.raises(StorageError, match="could not be used"):
         database.backup(tmp_path / "nowhere" / "copy.db")
@@ -149,7 +157,7 @@ def test_everything_is_found_again_after_closing(directory):
     ("url", "said"),
     [
         ("not an address", "not a database address"),
-        ("nosuchengine://localhost/name", "not a database address"),
+        ("mysql://localhost/name", "has to be a PostgreSQL address"),
         ("sqlite:///elsewhere.db", "leave it out"),
         ("postgresql+asyncpg://user:secret@localhost/name", "Python package asyncpg"),
     ],

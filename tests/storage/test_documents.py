@@ -5,6 +5,7 @@ from storage.documents import Documents, owners
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentFact, PageSpan
 from storage.tables import Chunk, DocumentFactsRow, DocumentText, PageRow
+from tests.storage.postgres import ON_SQLITE
 
 TEXT = "The first page. 둘째 쪽입니다. 三頁目です。"
 PAGES = [PageSpan(1, 0, 15), PageSpan(2, 16, 24), PageSpan(3, 25, 31)]
@@ -212,6 +213,7 @@ def statements(database, action):
     return len([one for one in sent if one.lstrip().upper().startswith(("SELECT", "WITH"))])
 
 
+@ON_SQLITE
 def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(documents, database):
     spans = [ChunkSpan(0, 5)] * 20
     ids = [documents.add(f"{number}.txt", digest(number), 1)[0].id for number in range(1000)]

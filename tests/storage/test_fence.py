@@ -1,10 +1,8 @@
 """One process at a time on a ledger of a database server, with a real PostgreSQL."""
 
-import importlib.util
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,18 +12,7 @@ from storage import fence
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DataDirectoryLocked
-from tests.storage import postgres
 from tests.storage.postgres import Postgres
-
-pytestmark = pytest.mark.skipif(
-    postgres.programs() is None or importlib.util.find_spec("psycopg") is None, reason=postgres.MISSING
-)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres.running() as server:
-        yield server
 
 
 def chat(database: Database) -> str:

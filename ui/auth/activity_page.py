@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.settings import LOCAL_OWNER
 from storage.audit_log import PAGE, SERVER, AuditEntry, Kind
 from storage.records import PersonRecord
@@ -12,27 +13,27 @@ from ui.components.markdown import label
 from ui.server.services import PageServices, services, workspace
 
 DONE: Mapping[Kind, str] = {
-    "signed_in": "Signed in",
-    "signed_out": "Signed out",
-    "key_created": "Created an API key",
-    "key_revoked": "Revoked an API key",
-    "webhook_created": "Created a webhook",
-    "webhook_removed": "Removed a webhook",
-    "webhook_disabled": "A webhook was disabled",
-    "document_removed": "Deleted a document",
-    "chat_removed": "Deleted a chat",
-    "collection_removed": "Deleted a collection",
-    "source_removed": "Deleted a source",
-    "question_set_removed": "Deleted a question set",
-    "person_removed": "Removed a person",
-    "limits_changed": "Changed a person's limits",
-    "settings_changed": "Changed settings",
-    "original_downloaded": "Downloaded an original file",
-    "chat_exported": "Exported a chat",
-    "feedback_exported": "Exported test cases",
-    "check_exported": "Exported a checked text",
-    "backup_written": "Wrote a backup",
-    "backup_failed": "A backup failed",
+    "signed_in": N_("Signed in"),
+    "signed_out": N_("Signed out"),
+    "key_created": N_("Created an API key"),
+    "key_revoked": N_("Revoked an API key"),
+    "webhook_created": N_("Created a webhook"),
+    "webhook_removed": N_("Removed a webhook"),
+    "webhook_disabled": N_("A webhook was disabled"),
+    "document_removed": N_("Deleted a document"),
+    "chat_removed": N_("Deleted a chat"),
+    "collection_removed": N_("Deleted a collection"),
+    "source_removed": N_("Deleted a source"),
+    "question_set_removed": N_("Deleted a question set"),
+    "person_removed": N_("Removed a person"),
+    "limits_changed": N_("Changed a person's limits"),
+    "settings_changed": N_("Changed settings"),
+    "original_downloaded": N_("Downloaded an original file"),
+    "chat_exported": N_("Exported a chat"),
+    "feedback_exported": N_("Exported test cases"),
+    "check_exported": N_("Exported a checked text"),
+    "backup_written": N_("Wrote a backup"),
+    "backup_failed": N_("A backup failed"),
 }
 _BEFORE = "activity-before"
 
@@ -40,18 +41,21 @@ _BEFORE = "activity-before"
 def show() -> None:
     """Show the visitor's own activity; everyone's to an administrator who asks, or where nobody signs in."""
     server = services()
-    st.title("Activity")
+    st.title(_("Activity"))
     st.markdown(
-        "Sign-ins, deletions, exports and changes of settings, newest first, without any content. Entries "
-        f"cannot be changed, and are kept for {server.settings.audit_days:,} days."
+        _(
+            "Sign-ins, deletions, exports and changes of settings, newest first, without any "
+            "content. Entries cannot be changed, and are kept for {audit_days} days.",
+            audit_days=f"{server.settings.audit_days:,}",
+        )
     )
     everyone = isinstance(server.auth_mode, LocalUser) or (
-        server.knows_people() and st.toggle("Everyone", key="activity-everyone", on_change=_to_newest)
+        server.knows_people() and st.toggle(_("Everyone"), key="activity-everyone", on_change=_to_newest)
     )
     mine = workspace().audit_log.list
     entries = _page(server.audit_trail.list if everyone else mine)
     if not entries:
-        st.info("Nothing here yet.", icon=":material/history:")
+        st.info(_("Nothing here yet."), icon=":material/history:")
         return
     names = _names(server) if everyone else {}
     for entry in entries:
@@ -72,14 +76,14 @@ def described(entry: AuditEntry) -> str:
 def who(entry: AuditEntry, names: Mapping[str, str]) -> str:
     """Return who did what an entry says: a name, the server, or that the person was removed."""
     if entry.who is None:
-        return f"Removed person {entry.person}"
+        return _("Removed person {person}", person=entry.person)
     if entry.who in (SERVER, LOCAL_OWNER):
-        return "Server" if entry.who == SERVER else "This computer"
+        return _("Server") if entry.who == SERVER else _("This computer")
     return names.get(entry.who) or entry.who
 
 
 def _line(entry: AuditEntry, names: Mapping[str, str] | None) -> str:
-    done = f"**{DONE.get(entry.kind, 'Something else')}**"
+    done = f"**{translated(DONE[entry.kind]) if entry.kind in DONE else _('Something else')}**"
     return done if names is None else f"{done} · {label(who(entry, names), 80)}"
 
 
@@ -96,9 +100,9 @@ def _page(list_entries: Callable[..., list[AuditEntry]]) -> list[AuditEntry]:
 def _show_paging(entries: list[AuditEntry]) -> None:
     with st.container(horizontal=True):
         if st.session_state.get(_BEFORE) is not None:
-            st.button("Newest", key="activity-newest", on_click=_to_newest)
+            st.button(_("Newest"), key="activity-newest", on_click=_to_newest)
         if len(entries) == PAGE:
-            st.button("Older", key="activity-older", on_click=_to, args=(entries[-1].id,))
+            st.button(_("Older"), key="activity-older", on_click=_to, args=(entries[-1].id,))
 
 
 def _to_newest() -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from rag.admission import administers, admits
 from rag.errors import EntryRefused, SettingsError
+from rag.i18n import N_
 from rag.local_server import ip_address
 from rag.settings import LOCAL_OWNER, Settings
 
-GUIDE = "See docs/operator/sign-in.md."
+GUIDE = N_("See docs/operator/sign-in.md.")
 SECRET_LENGTH = 32  # characters, at least, of the secret that signs session cookies
 PROVIDER_KEYS = ("client_id", "client_secret", "server_metadata_url")
 MAX_NAME = 255
@@ -70,8 +71,10 @@ def auth_mode(settings: Settings, auth: Mapping[str, Any] | None) -> AuthMode:
     """Return the sign-in mode from settings and the `[auth]` table of the secrets; raises SettingsError."""
     if settings.trusted_header and auth:
         raise SettingsError(
-            "FOOTNOTE_TRUSTED_HEADER is set, and .streamlit/secrets.toml has an [auth] table: use only one "
-            "of them."
+            N_(
+                "FOOTNOTE_TRUSTED_HEADER is set, and .streamlit/secrets.toml has an [auth] table: "
+                "use only one of them."
+            )
         )
     if auth:
         return _openid(auth)
@@ -85,10 +88,10 @@ def visitor_from_token(claims: Mapping[str, Any], settings: Settings, now: datet
     """
     issuer, subject, issued = (claims.get(name) for name in ("iss", "sub", "iat"))
     if not (isinstance(issuer, str) and isinstance(subject, str) and isinstance(issued, int | float)):
-        raise EntryRefused("The sign-in service did not identify you. Ask your administrator.")
+        raise EntryRefused(N_("The sign-in service did not identify you. Ask your administrator."))
     since = datetime.fromtimestamp(issued, UTC)
     if now - since > timedelta(hours=settings.sign_in_hours):
-        raise EntryRefused("Your session has expired. Sign in again.")
+        raise EntryRefused(N_("Your session has expired. Sign in again."))
     verified = claims.get("email_verified") in (True, "true")
     email = str(claims.get("email") or "") if verified else ""
     shown = str(claims.get("name") or claims.get("preferred_username") or email or subject)
@@ -104,34 +107,57 @@ def visitor_from_header(value: str, settings: Settings, since: datetime) -> Visi
 def _admitted(visitor: Visitor, called: str, settings: Settings) -> Visitor:
     if not admits(settings, visitor.id, visitor.email, called):
         raise EntryRefused(
-            f"{visitor.name} has no account here. Sign in as someone else, or ask your administrator."
+            N_(
+                "{name} has no account here. Sign in as someone else, or ask your administrator.",
+                name=visitor.name,
+            )
         )
     admin = administers(settings, visitor.id, visitor.email, called)
     return Visitor(visitor.id, visitor.name, visitor.email, visitor.since, admin)
 
 
 def _openid(auth: Mapping[str, Any]) -> OpenID:
-    where = "The [auth] table of .streamlit/secrets.toml"
+    where = N_("The [auth] table of .streamlit/secrets.toml")
     if importlib.util.find_spec("authlib") is None:
-        raise SettingsError(f"{where} turns on sign-in, which needs Authlib: pip install 'footnote[oidc]'.")
+        raise SettingsError(
+            N_("{place} turns on sign-in, which needs Authlib: pip install 'footnote[oidc]'.", place=where)
+        )
     if not auth.get("redirect_uri"):
-        raise SettingsError(f"{where} has no redirect_uri, such as https://docs.example.org/oauth2callback.")
+        raise SettingsError(
+            N_("{place} has no redirect_uri, such as https://docs.example.org/oauth2callback.", place=where)
+        )
     if len(str(auth.get("cookie_secret", ""))) < SECRET_LENGTH:
         raise SettingsError(
-            f"{where} has no cookie_secret of at least {SECRET_LENGTH} characters. "
-            "Make one: openssl rand -hex 32"
+            N_(
+                "{place} has no cookie_secret of at least {number} characters. Make one: "
+                "openssl rand -hex 32",
+                place=where,
+                number=SECRET_LENGTH,
+            )
         )
     sections = {name: value for name, value in auth.items() if isinstance(value, Mapping)}
     sections = {name: value for name, value in sections.items() if "client_id" in value}
     if "client_id" in auth:
         sections = {"": auth, **sections}
     if not sections:
-        raise SettingsError(f"{where} names no provider: it needs {', '.join(PROVIDER_KEYS)}. {GUIDE}")
+        raise SettingsError(
+            N_(
+                "{place} names no provider: it needs {names}. {reason}",
+                place=where,
+                names=", ".join(PROVIDER_KEYS),
+                reason=GUIDE,
+            )
+        )
     for name, section in sections.items():
         missing = [key for key in PROVIDER_KEYS if not section.get(key)]
         if missing:
             raise SettingsError(
-                f"{where}{name and f', provider {name!r},'} lacks {', '.join(missing)}. {GUIDE}"
+                N_(
+                    "{place} lacks {names}. {reason}",
+                    place=N_("{place}, provider {name},", place=where, name=repr(name)) if name else where,
+                    names=", ".join(missing),
+                    reason=GUIDE,
+                )
             )
     return OpenID(tuple(sections))
 
@@ -139,13 +165,18 @@ def _openid(auth: Mapping[str, Any]) -> OpenID:
 def _proxy(settings: Settings) -> Proxy:
     if not settings.trusted_proxies:
         raise SettingsError(
-            "FOOTNOTE_TRUSTED_HEADER is set without FOOTNOTE_TRUSTED_PROXIES: anyone could send that header. "
-            "Name the proxy's address, such as 127.0.0.1, or its network."
+            N_(
+                "FOOTNOTE_TRUSTED_HEADER is set without FOOTNOTE_TRUSTED_PROXIES: anyone could send "
+                "that header. Name the proxy's address, such as 127.0.0.1, or its network."
+            )
         )
     if not _HEADER.fullmatch(settings.trusted_header):
         raise SettingsError(
-            f"The setting FOOTNOTE_TRUSTED_HEADER is {settings.trusted_header!r}, which no header is called. "
-            "Name the one in which the proxy says who someone is, such as X-Forwarded-User."
+            N_(
+                "The setting FOOTNOTE_TRUSTED_HEADER is {value}, which no header is called. "
+                "Name the one in which the proxy says who someone is, such as X-Forwarded-User.",
+                value=repr(settings.trusted_header),
+            )
         )
     return Proxy(settings.trusted_header.lower(), tuple(map(_network, settings.trusted_proxies)))
 
@@ -155,5 +186,9 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
         return ipaddress.ip_network(text)
     except ValueError as error:
         raise SettingsError(
-            f"The setting FOOTNOTE_TRUSTED_PROXIES names {text!r}, which is no network: {error}."
+            N_(
+                "The setting FOOTNOTE_TRUSTED_PROXIES names {value}, which is no network: {reason}.",
+                value=repr(text),
+                reason=error,
+            )
         ) from error

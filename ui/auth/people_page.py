@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.quota import NAMES, Limits
 from storage.records import PersonRecord
 from ui.components.markdown import label
@@ -12,42 +13,54 @@ from ui.server.services import PageServices, services
 
 SHOWN = 50
 TITLES = {
-    "documents": "Documents",
-    "megabytes": "Megabytes of documents",
-    "passages": "Passages",
-    "embedding_minutes_a_day": "Minutes of embedding per day",
-    "answers_at_once": "Simultaneous answers",
-    "tokens_a_day": "Tokens per day",
+    "documents": N_("Documents"),
+    "megabytes": N_("Megabytes of documents"),
+    "passages": N_("Passages"),
+    "embedding_minutes_a_day": N_("Minutes of embedding per day"),
+    "answers_at_once": N_("Simultaneous answers"),
+    "tokens_a_day": N_("Tokens per day"),
 }
 
 
 def show() -> None:
     """Show the People page to administrators."""
     server = services()
-    st.title("People")
+    st.title(_("People"))
     visitor = server.visitor()
     if visitor is None or not server.knows_people():
-        st.info("Only administrators can see this page.", icon=":material/lock:")
+        st.info(_("Only administrators can see this page."), icon=":material/lock:")
         return
     st.markdown(
-        "Everyone who has signed in, most recent first, with storage and usage. Contents are never shown. "
-        "People you remove can sign in again, to an empty account, unless your sign-in service stops them."
+        _(
+            "Everyone who has signed in, most recent first, with storage and usage. Contents are "
+            "never shown. People you remove can sign in again, to an empty account, unless your "
+            "sign-in service stops them."
+        )
     )
-    found = _search(server.people.list(), st.text_input("Search people", icon=":material/search:"))
+    found = _search(server.people.list(), st.text_input(_("Search people"), icon=":material/search:"))
     for record in found[:SHOWN]:
         with st.container(border=True, key=f"person-{_key(record)}"):
             _show_person(record, server, is_me=record.id == visitor.id)
     if len(found) > SHOWN:
-        st.caption(f"{len(found) - SHOWN} more people: search to find them.")
+        st.caption(_("{number} more people: search to find them.", number=len(found) - SHOWN))
 
 
 def facts(record: PersonRecord) -> str:
     """Return a person's storage and usage on one line."""
-    seen = "never seen" if record.seen is None else f"seen {record.seen:%Y-%m-%d %H:%M} UTC"
-    return (
-        f"{record.holds.documents:,} documents, {record.holds.bytes / 1e6:,.1f} MB · "
-        f"{record.conversations:,} chats · {record.used.answers:,} answers, {record.used.tokens:,} tokens; "
-        f"today {record.today.answers:,} and {record.today.tokens:,} · {seen}"
+    seen = (
+        _("never seen") if record.seen is None else _("seen {when}", when=f"{record.seen:%Y-%m-%d %H:%M} UTC")
+    )
+    return _(
+        "{documents} documents, {megabytes} MB · {chats} chats · {answers} answers, {tokens} tokens; "
+        "today {answers_today} and {tokens_today} · {seen}",
+        documents=f"{record.holds.documents:,}",
+        megabytes=f"{record.holds.bytes / 1e6:,.1f}",
+        chats=f"{record.conversations:,}",
+        answers=f"{record.used.answers:,}",
+        tokens=f"{record.used.tokens:,}",
+        answers_today=f"{record.today.answers:,}",
+        tokens_today=f"{record.today.tokens:,}",
+        seen=seen,
     )
 
 
@@ -62,24 +75,28 @@ def _key(record: PersonRecord) -> str:
 
 def _show_person(record: PersonRecord, server: PageServices, *, is_me: bool) -> None:
     name = label(record.name or record.id, 80)
-    st.markdown(f"**{name}**" + (" (you)" if is_me else ""))
+    st.markdown(_("**{name}** (you)", name=name) if is_me else f"**{name}**")
     st.caption(label(f"{record.email} {record.id}".strip(), 300))
     st.caption(facts(record))
     if record.removing is not None:
         job = server.removals.running(record.id)
-        done = "Finishes at the next start." if job is None else "Continues in the background."
-        st.warning(f"Being removed with all their data. {done}", icon=":material/person_remove:")
+        said = (
+            _("Being removed with all their data. Finishes at the next start.")
+            if job is None
+            else _("Being removed with all their data. Continues in the background.")
+        )
+        st.warning(said, icon=":material/person_remove:")
         return
     with st.container(horizontal=True):
-        with st.popover("Limits", icon=":material/speed:", key=f"limits-{_key(record)}"):
+        with st.popover(_("Limits"), icon=":material/speed:", key=f"limits-{_key(record)}"):
             _show_limits(record, server)
         remove = st.button(
-            "Remove", icon=":material/person_remove:", key=f"remove-{_key(record)}", disabled=is_me
+            _("Remove"), icon=":material/person_remove:", key=f"remove-{_key(record)}", disabled=is_me
         )
     if remove:
         confirm_deletion(
-            "Remove this person?",
-            f"**{name}** and all their documents, chats and sources will be deleted.",
+            _("Remove this person?"),
+            _("**{name}** and all their documents, chats and sources will be deleted.", name=name),
             key=f"really-remove-{_key(record)}",
             act=lambda: _remove(record, server),
         )
@@ -90,22 +107,24 @@ def _show_limits(record: PersonRecord, server: PageServices) -> None:
     with st.form(f"limits-form-{_key(record)}", border=False):
         given = {
             name: st.number_input(
-                TITLES[name],
+                translated(TITLES[name]),
                 min_value=0,
                 value=record.limits.get(name),
                 step=1,
-                placeholder="No limit" if everyones[name] is None else f"{everyones[name]:,} (default)",
+                placeholder=_("No limit")
+                if everyones[name] is None
+                else _("{number} (default)", number=f"{everyones[name]:,}"),
                 key=f"limit-{name}-{_key(record)}",
             )
             for name in NAMES
         }
-        saved = st.form_submit_button("Save", key=f"save-limits-{_key(record)}")
+        saved = st.form_submit_button(_("Save"), key=f"save-limits-{_key(record)}")
     if saved:
         server.set_limits(record.id, {name: int(it) for name, it in given.items() if it is not None})
-        flash("Saved.", ":material/check:")
+        flash(_("Saved."), ":material/check:")
         st.rerun()
 
 
 def _remove(record: PersonRecord, server: PageServices) -> None:
     server.remove(record.id)
-    flash("Removal started.", ":material/person_remove:")
+    flash(_("Removal started."), ":material/person_remove:")

@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from rag.errors import EntryRefused
+from rag.i18n import _, translated
 from storage.errors import AccountClosed
 from ui import pages
 from ui.auth.identity import LocalUser, OpenID, Visitor
@@ -26,15 +27,15 @@ def show_visitor(visitor: Visitor, server: PageServices) -> None:
     if isinstance(server.auth_mode, LocalUser):
         return
     with st.sidebar:
-        st.caption(f"Signed in as **{label(visitor.name, 60)}**")
+        st.caption(_("Signed in as **{name}**", name=label(visitor.name, 60)))
         if isinstance(server.auth_mode, OpenID):
             st.button(
-                "Sign out",
+                _("Sign out"),
                 icon=":material/logout:",
                 key="sign-out",
                 on_click=_sign_out,
                 args=(visitor, server),
-                help="Signs you out in every browser.",
+                help=_("Signs you out in every browser."),
                 width="stretch",
             )
 
@@ -58,15 +59,15 @@ def _show_sign_in(server: PageServices, refused: str) -> None:
     st.navigation(pages.for_visitor(people=True), position="hidden")  # none of them is shown, nor run
     st.title("Footnote")
     if refused:
-        st.warning(escape_text(refused), icon=":material/lock:")
+        st.warning(escape_text(translated(refused)), icon=":material/lock:")
     if isinstance(server.auth_mode, OpenID):
-        st.markdown("Chat with your own documents. Sign in to see yours.")
+        st.markdown(_("Chat with your own documents. Sign in to see yours."))
         for name in server.auth_mode.providers:
-            shown = f"Sign in with {label(name, 40)}" if name else "Sign in"
+            shown = _("Sign in with {name}", name=label(name, 40)) if name else _("Sign in")
             if st.button(shown, type="primary", icon=":material/login:", key=f"sign-in-{name}"):
                 st.login(name or None)
     elif not refused:
-        st.warning("The proxy in front of Footnote did not identify you.", icon=":material/lock:")
+        st.warning(_("The proxy in front of Footnote did not identify you."), icon=":material/lock:")
 
 
 @flash_errors

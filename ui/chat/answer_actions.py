@@ -1,80 +1,125 @@
 """Less common actions of one answer: export, a link that opens the chat at it, another search for it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
 import streamlit as st
 
 from rag.chat.export import MEDIA_TYPES, FormName, file_name
+from rag.i18n import N_, _, in_language, language, translated
+from rag.models.llm import LLM
 from rag.settings import RetrieverName
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.records import Message
 from ui.chat.sidebar import FORMS, PARAMETER
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import plain_line
-from ui.components.messages import flash_errors
+from ui.components.messages import dialog, flash_errors, show_refusal
 from ui.server.services import services
+from ui.settings.server_form import server_of
 
-Again = Callable[[RetrieverName], object]
+Again = Callable[[AnswerWith], object]
 
+_MODELS = "server-models"
 ANSWER = "answer"
 """Query parameter: the id of the answer that the page scrolls to."""
 
 
 def button(message: Message, workspace: Workspace) -> None:
     """Show a button that opens the dialog with the actions."""
-    if st.button("Share", icon=":material/ios_share:", key=f"share-{message.id}", type="tertiary"):
+    if st.button(_("Share"), icon=":material/ios_share:", key=f"share-{message.id}", type="tertiary"):
         _share(message, st.query_params.get(PARAMETER, ""), workspace)
 
 
-@st.dialog("Share this answer", icon=":material/ios_share:")
+@dialog(N_("Share this answer"), ":material/ios_share:")
 def _share(message: Message, chat: str, workspace: Workspace) -> None:
-    st.caption("A file with the answer, its question and its quotes:")
+    st.caption(_("A file with the answer, its question and its quotes:"))
     name = plain_line(message.standalone_question or message.content, 60)
     with st.container(horizontal=True, gap="small"):
         for form, title in FORMS.items():
             st.download_button(
-                title,
-                data=partial(_exported, workspace, chat, form, message.id),
+                translated(title),
+                data=partial(_exported, workspace, chat, form, message.id, language()),
                 file_name=file_name(name, form),
                 mime=MEDIA_TYPES[form],
                 icon=":material/download:",
                 on_click="ignore",
                 key=f"share-{form}-{message.id}",
             )
-    st.caption("A link that opens this chat at the answer, for yourself:")
-    copy_buttons({"Copy link": link(st.context.url or "", chat, message.id)}, f"copy-link-{message.id}")
+    st.caption(_("A link that opens this chat at the answer, for yourself:"))
+    copy_buttons({_("Copy link"): link(st.context.url or "", chat, message.id)}, f"copy-link-{message.id}")
 
 
 def another_search(message: Message, workspace: Workspace, again: Again) -> None:
     """Show a button for the search modes that an answer was not made with; `again` answers with one."""
-    if st.button("Other search", icon=":material/tune:", key=f"other-{message.id}", type="tertiary"):
+    if st.button(_("Other search"), icon=":material/tune:", key=f"other-{message.id}", type="tertiary"):
         _choose_search(message, workspace, again)
 
 
-@st.dialog("Answer again with another search", icon=":material/tune:")
+@dialog(N_("Answer again with another search"), ":material/tune:")
 def _choose_search(message: Message, workspace: Workspace, again: Again) -> None:
     trace = workspace.traces.get(message.id)
     used = None if trace is None else trace.settings.get("retriever")
-    mode = f"other-mode-{message.id}"
+    before, mode = AnswerWith.of(trace), f"other-mode-{message.id}"
     trees = services().settings.raptor != "off"
     modes = [
         name for name in get_args(RetrieverName) if name != used and (trees or name not in TREE_RETRIEVERS)
     ]
     with st.form(f"other-form-{message.id}", border=False):
         st.radio(
-            "Search mode",
+            _("Search mode"),
             modes,
             format_func=retriever_name,
-            captions=[USES.get(name, "") for name in modes],
+            captions=[translated(USES.get(name, "")) for name in modes],
             key=mode,
         )
+        st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
+        answer = flash_errors(lambda: again(replace(before, retriever=st.session_state[mode])))
+        if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
+            st.rerun()
+
+
+def another_model(message: Message, workspace: Workspace, again: Again) -> None:
+    """Show a button for the other models of the connected server; `again` answers with one."""
+    server = services()
+    if not server.settings.connected or not server.administers():
+        return
+    if st.button("Other model", icon=":material/swap_horiz:", key=f"model-{message.id}", type="tertiary"):
+        _choose_model(message, workspace, again)
+
+
+@st.dialog("Answer again with another model", icon=":material/swap_horiz:")
+def _choose_model(message: Message, workspace: Workspace, again: Again) -> None:
+    key, before = f"other-model-{message.id}", AnswerWith.of(workspace.traces.get(message.id))
+    names: list[str] = []
+    with show_refusal():  # a name can be typed all the same
+        names = [name for name in _models() if name != message.model]
+    with st.form(f"model-form-{message.id}", border=False):
+        st.selectbox(
+            "Model",
+            names,
+            key=key,
+            index=None,
+            accept_new_options=True,
+            placeholder="Choose one, or type its name",
+        )
         st.caption("For this answer only. Starts a new branch; earlier messages stay available.")
-        answer = flash_errors(lambda: again(st.session_state[mode]))
+        answer = flash_errors(lambda: again(replace(before, model=str(st.session_state[key] or "").strip())))
         if st.form_submit_button("Answer again", type="primary", on_click=answer):
             st.rerun()
+
+
+def _models() -> list[str]:
+    """Return the models of the connected server, asked for once in a session."""
+    reached = server_of(services().settings)
+    known: dict[str, list[str]] = st.session_state.setdefault(_MODELS, {})
+    if reached.base_url not in known:
+        with LLM(reached) as llm, st.spinner("Listing the models…"):
+            known[reached.base_url] = [name for name in llm.models() if name]
+    return known[reached.base_url]
 
 
 def link(page: str, chat: str, answer_id: str) -> str:
@@ -86,5 +131,7 @@ def link(page: str, chat: str, answer_id: str) -> str:
     return f"{page.partition('?')[0]}?{PARAMETER}={chat}&{ANSWER}={answer_id}"
 
 
-def _exported(workspace: Workspace, chat: str, form: FormName, answer_id: str) -> bytes:
-    return workspace.exported(chat, form, answer_id=answer_id).encode()
+def _exported(workspace: Workspace, chat: str, form: FormName, answer_id: str, code: str) -> bytes:
+    """Export an answer in a language: the server asks for it outside of the page."""
+    with in_language(code):
+        return workspace.exported(chat, form, answer_id=answer_id).encode()

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from rag.citations.support import OPEN, citation_of, markers, passage_of, place_and_heading
+from rag.i18n import N_, _, translated
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.components.markdown import Link
 
-STATUSES = {"verified": "Verified: ", "differs": "Differs from the source: "}
+STATUSES = {"verified": N_("Verified: {hint}"), "differs": N_("Differs from the source: {hint}")}
 SIGNS = {"verified": "✓", "differs": "≠"}
 """Signs of a marker; a statement that is not confirmed has none."""
-CHECKING = "Checking: "
+CHECKING = N_("Checking: {hint}")
 MAX_HINT = 180  # characters of the quote shown on hover
 
 
@@ -109,8 +110,9 @@ def _hint(evidence: CitedPassage, checking: bool) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
     told = _status(evidence)
-    status = CHECKING if checking and told in OPEN else STATUSES.get(told, "")
-    return f"{status}“{short}” — {place_and_heading(evidence.passage)}"
+    hint = f"“{short}” — {translated(place_and_heading(evidence.passage))}"
+    status = CHECKING if checking and told in OPEN else STATUSES.get(told)
+    return _(status, hint=hint) if status else hint
 
 
 # A click, or Enter, on a link to `#cite-...` opens its source.
@@ -125,6 +127,7 @@ let panel = false;
 let opener = null;
 let hint = null;
 let leaving = 0;
+let words = {};
 
 function open(event) {
   const link = event.target instanceof Element ? event.target.closest(LINK) : null;
@@ -139,7 +142,9 @@ function name() {
   for (const link of document.querySelectorAll(`${LINK}[title], ${LINK}:not([aria-haspopup])`)) {
     const number = link.textContent.replace(/[^0-9]/g, '');
     link.setAttribute('aria-haspopup', 'dialog');
-    link.setAttribute('aria-label', `Source ${number}: ${link.title || 'open the source'}`);
+    const hint = link.title || words.open;
+    const name = words.source.replace('{number}', number).replace('{hint}', () => hint);
+    link.setAttribute('aria-label', name);
     link.dataset.hint = link.title;
     link.removeAttribute('title');  // the browser would show it a second time, and never on focus
   }
@@ -201,7 +206,7 @@ function follow() {
   const shown = document.querySelector('.st-key-source-panel');
   if (shown && !shown.hasAttribute('role')) {
     shown.setAttribute('role', 'dialog');
-    shown.setAttribute('aria-label', 'Source');
+    shown.setAttribute('aria-label', words.panel);
     shown.tabIndex = -1;
   }
   if (shown && !panel) {
@@ -228,6 +233,7 @@ const LISTENERS = [
 
 export default function (component) {
   send = component.setTriggerValue;
+  words = component.data;
   for (const [kind, listener] of LISTENERS) document.addEventListener(kind, listener, true);
   watch.observe(document.body, { childList: true, subtree: true });
   name();
@@ -250,4 +256,13 @@ def listen(opened: Callable[[str], None]) -> None:
         if isinstance(target, str):
             opened(target)
 
-    _bridge(key=BRIDGE_KEY, height=1, on_opened_change=changed)
+    _bridge(
+        key=BRIDGE_KEY,
+        height=1,
+        data={
+            "source": _("Source {number}: {hint}", number="{number}", hint="{hint}"),
+            "open": _("open the source"),
+            "panel": _("Source"),
+        },
+        on_opened_change=changed,
+    )

@@ -6,11 +6,13 @@ there over other pages and a reload, and a new question goes to the top of the p
 
 import streamlit as st
 
+from rag.i18n import _
+
 KEY, ANSWERING = "composer", "answering"
 """Keys of the component, and of the container around an answer that is being written."""
 
 _HTML = """
-<button type="button" hidden>Stop</button>
+<button type="button" hidden></button>
 <p class="waits" role="status"></p>
 <p class="told" role="status"></p>
 """
@@ -37,7 +39,6 @@ const QUESTIONS = '[class*="st-key-question-"]';
 const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
 const EDIT = '[class*="st-key-edit-"] button';
 const DRAFT = 'footnote-draft';
-const WAITS = 'Still answering. Your question will be sent next.';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
 const SETTLED = 2500;  // milliseconds in which the page around it is drawn
 const TOP = 60;  // pixels of the header
@@ -46,8 +47,9 @@ function keyOf(question) {
   return question ? [...question.classList].find((name) => name.startsWith('st-key-question-')) : '';
 }
 
-export default function ({ parentElement }) {
+export default function ({ data, parentElement }) {
   const stop = parentElement.querySelector('button');
+  stop.textContent = data.stop;
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
   let sent = 0, pinned = 0, waiting = false, stopping = false, answering = false;
   let newest = '', restored = null, twice = null, reached = null;
@@ -68,11 +70,11 @@ export default function ({ parentElement }) {
   }
 
   function draw() {
-    if (asked()) { sent = 0; if (!answering) tell('The answer is being written.'); answering = true; }
-    else if (answering) { answering = false; tell('The answer has ended.'); }
+    if (asked()) { sent = 0; if (!answering) tell(data.begun); answering = true; }
+    else if (answering) { answering = false; tell(data.ended); }
     const now = busy() && box() !== null;
     if (stop.hidden === now) stop.hidden = !now;
-    const words = now && waiting ? WAITS : '';
+    const words = now && waiting ? data.waits : '';
     if (said.textContent !== words) said.textContent = words;
     if (now) place();
     const server = document.querySelector(STOP);
@@ -210,4 +212,10 @@ _composer = st.components.v2.component("footnote_composer", html=_HTML, css=_CSS
 
 def mount() -> None:
     """Mount the composer's script; called once in each run of a page with a chat input."""
-    _composer(key=KEY, height=1)
+    words = {
+        "stop": _("Stop"),
+        "waits": _("Still answering. Your question will be sent next."),
+        "begun": _("The answer is being written."),
+        "ended": _("The answer has ended."),
+    }
+    _composer(key=KEY, height=1, data=words)

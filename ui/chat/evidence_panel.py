@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from rag.citations.support import CALCULATED, DIFFERS, statement_text
+from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.raptor.tree import is_leaf_id
 from rag.text.markers import inert
@@ -43,17 +44,19 @@ def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
     for line, number in figures_at(text, evidence.start, evidence.end)[:MAX_FIGURES]:
         said = line.removeprefix("[Figure: ").removesuffix("]")
         try:
-            png = _read_figure(str(library.files.path(passage.sha256)), line, number)
+            with st.spinner(_("Loading figure…")):
+                png = _read_figure(str(library.files.path(passage.sha256)), line, number)
         except FootnoteError as error:
             st.info(
-                f"Cannot show this figure. {escape_text(str(error))}", icon=":material/image_not_supported:"
+                _("Cannot show this figure. {reason}", reason=escape_text(translated(str(error)))),
+                icon=":material/image_not_supported:",
             )
             continue
         st.image(png, alt=said)
         st.caption(escape_text(said))
 
 
-@st.cache_data(max_entries=32, show_spinner="Loading figure…")
+@st.cache_data(max_entries=32, show_spinner=False)
 def _read_figure(path: str, line: str, number: int) -> bytes:
     return figure_image(Path(path), line, number)
 
@@ -61,22 +64,22 @@ def _read_figure(path: str, line: str, number: int) -> bytes:
 def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
     if not is_leaf_id(passage.chunk_id):
         return
-    with st.expander("Path through the summaries", type="compact", icon=":material/account_tree:"):
-        st.caption("Only the passage is cited. The summaries above it led to it.")
+    with st.expander(_("Path through the summaries"), type="compact", icon=":material/account_tree:"):
+        st.caption(_("Only the passage is cited. The summaries above it led to it."))
         above = here.library.forest.path(passage.chunk_id)
         if not above:
             st.markdown(
-                "The summaries have changed since this answer was written. This path no longer exists."
+                _("The summaries have changed since this answer was written. This path no longer exists.")
             )
             return
         for node in reversed(above):
             st.markdown(f"**{kind_of(node)}**")
             with st.container(border=True):
                 st.markdown(escape_text(node.text))
-        st.markdown(f"**Passage {passage.number}**, shown above.")
+        st.markdown(_("**Passage {number}**, shown above.", number=passage.number))
         st.page_link(
             pages.TREES,
-            label="Show in tree",
+            label=_("Show in tree"),
             icon=":material/account_tree:",
             query_params={TREE: passage.document_id, PATH: path_in_document(above, passage.chunk_id)},
         )
@@ -87,15 +90,17 @@ LONGEST_TABLE = 6000  # characters above the context that are shown with it wher
 MAX_FIGURES = 3  # of an Office file that are shown for one quote
 PARAMETER = "cite"
 _BADGES = {
-    "changed": "This document has changed since this answer was written. The quote shows the earlier text.",
-    "removed": "This document was deleted after this answer was written. The quote is kept.",
+    "changed": N_(
+        "This document has changed since this answer was written. The quote shows the earlier text."
+    ),
+    "removed": N_("This document was deleted after this answer was written. The quote is kept."),
 }
 _HEADINGS = {
-    "verified": "Cited words",
-    "differs": "The source differs",
-    "related": "Closest match, not an exact one",
-    "unsupported": "The statement was not found in this source",
-    "passage": "Passage used for the answer",
+    "verified": N_("Cited words"),
+    "differs": N_("The source differs"),
+    "related": N_("Closest match, not an exact one"),
+    "unsupported": N_("The statement was not found in this source"),
+    "passage": N_("Passage used for the answer"),
 }
 
 
@@ -111,7 +116,7 @@ def show_chosen(workspace: Workspace) -> None:
         return
     evidence = _find(target, workspace)
     if evidence is None:
-        st.toast("Source not found. Its answer may have been deleted.")
+        st.toast(_("Source not found. Its answer may have been deleted."))
         _dismiss()
         return
     targets = [target_of(cited) for _, cited in marked(evidence.message)]
@@ -134,11 +139,11 @@ def _show_head(evidence: CitedPassage, close: Callable[[], None], targets: Seque
         st.markdown(f"**{label(evidence.passage.document, 80)}**", width="stretch")
         if len(targets) > 1 and (target := target_of(evidence)) in targets:
             at = targets.index(target)
-            icon_button("Previous citation", "arrow_upward", choose, targets[at - 1] if at else None)
-            st.caption(f"{at + 1} of {len(targets)}", width="content")
+            icon_button(_("Previous citation"), "arrow_upward", choose, targets[at - 1] if at else None)
+            st.caption(_("{at} of {total}", at=at + 1, total=len(targets)), width="content")
             after = targets[at + 1] if at + 1 < len(targets) else None
-            icon_button("Next citation", "arrow_downward", choose, after)
-        icon_button("Close", "close", lambda _: close(), "", shortcut="Esc")
+            icon_button(_("Next citation"), "arrow_downward", choose, after)
+        icon_button(_("Close"), "close", lambda _: close(), "", shortcut="Esc")
 
 
 def _dismiss() -> None:
@@ -146,7 +151,7 @@ def _dismiss() -> None:
 
 
 def _find(target: str, workspace: Workspace) -> CitedPassage | None:
-    answer_id, _, place = target.rpartition("-")
+    answer_id, _dash, place = target.rpartition("-")
     with suppress(NotFound):
         return resolve(workspace.conversations.message(answer_id), place)
     return None
@@ -155,7 +160,7 @@ def _find(target: str, workspace: Workspace) -> CitedPassage | None:
 def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
-    for _, document_id in workspace.standings.present([passage]):  # it may have been added again
+    for _place, document_id in workspace.standings.present([passage]):  # it may have been added again
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = cited_pages(evidence, workspace) if found == "here" else []
@@ -164,10 +169,12 @@ def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     if found == "here":
         with st.container(horizontal=True, gap="small"):
             page = spans[0].number if spans else None
-            action("Open document", "menu_book", "open-document", _open_document, passage.document_id, page)
+            action(
+                _("Open document"), "menu_book", "open-document", _open_document, passage.document_id, page
+            )
             _show_address(passage, workspace)
     if found in _BADGES:
-        st.warning(_BADGES[found], icon=":material/history:")
+        st.warning(translated(_BADGES[found]), icon=":material/history:")
     _show_statement(evidence)
     if spans and is_pdf(passage, workspace):
         show_pages(evidence, spans, workspace)
@@ -182,7 +189,9 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
     address = workspace.library.documents.get(passage.document_id).url or ""
     if address.startswith(("https://", "http://")):
         host = label(urlsplit(address).netloc, 60)
-        st.link_button(f"Open at {host}", address, icon=":material/open_in_new:", type="tertiary")
+        st.link_button(
+            _("Open at {host}", host=host), address, icon=":material/open_in_new:", type="tertiary"
+        )
 
 
 def _open_document(document_id: str, page: int | None) -> None:
@@ -192,7 +201,9 @@ def _open_document(document_id: str, page: int | None) -> None:
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
     numbers = [span.number for span in spans] or [page for page in [passage.page] if page is not None]
-    return f"Page{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}" if numbers else ""
+    if len(numbers) == 1:
+        return _("Page {number}", number=numbers[0])
+    return _("Pages {numbers}", numbers=enumerated([str(number) for number in numbers])) if numbers else ""
 
 
 def _show_statement(evidence: CitedPassage) -> None:
@@ -200,10 +211,10 @@ def _show_statement(evidence: CitedPassage) -> None:
     if evidence.citation is None:
         return
     statement = statement_text(evidence.message, evidence.citation)
-    st.caption(f"Statement: {label(inert(statement), 400)}")
+    st.caption(_("Statement: {statement}", statement=label(inert(statement), 400)))
     if evidence.citation.note:
         said = DIFFERS if evidence.citation.status == "differs" else CALCULATED
-        st.markdown(f"**{said}:** {label(evidence.citation.note, 400)}")
+        st.markdown(f"**{translated(said)}:** {label(translated(evidence.citation.note), 400)}")
 
 
 def _show_words(
@@ -214,9 +225,9 @@ def _show_words(
     quote = evidence.quote
     if evidence.passage.page is not None:
         before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
-    st.markdown(f"**{_HEADINGS[evidence.citation.status if evidence.citation else 'passage']}**")
+    st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
     st.markdown(highlight(before, quote, after), anchors=False)
-    copy_buttons({"Copy quote": evidence.quote}, "copy-quote")
+    copy_buttons({_("Copy quote"): evidence.quote}, "copy-quote")
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
@@ -225,12 +236,12 @@ def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:
     answer_id, position = evidence.message.id, evidence.message.citations.index(evidence.citation)
     wrong = workspace.conversations.message(answer_id).citations[position].feedback == "wrong"
     action(
-        "Marked as wrong source" if wrong else "Wrong source",
+        _("Marked as wrong source") if wrong else _("Wrong source"),
         "flag",
         f"wrong-{answer_id}-{position}",
         partial(workspace.feedback.mark, answer_id, position, None if wrong else "wrong"),
         kind="secondary" if wrong else "tertiary",
-        help="Remove the mark" if wrong else "Saves your feedback on this citation, for evaluation",
+        help=_("Remove the mark") if wrong else _("Saves your feedback on this citation, for evaluation"),
     )
 
 

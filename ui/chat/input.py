@@ -16,6 +16,7 @@ from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.i18n import _, ngettext, translated
 from rag.jobs import Job
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reranking
@@ -23,7 +24,6 @@ from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
 from storage.records import Message, TurnRecord
 from ui.chat import composer, message, scope, sidebar
-from ui.components.labels import count
 from ui.components.markdown import label, safe_answer
 from ui.components.messages import action, show_errors
 from ui.documents.upload import add_files, report
@@ -31,7 +31,6 @@ from ui.server.services import services
 
 BOX, TURN = "question", "turn"
 TURN_ONLY = 1.0  # seconds in which only the turn is drawn
-NOT_ADDED = "Not asked yet: the file with it was not added. {} Attach another, or ask without it."
 _REFUSED, _REWORDED, _SENT = "refused-question", "reworded-question", "question-on-its-way"
 
 
@@ -47,7 +46,7 @@ class _SentQuestion:
 def show_box(here: Workspace, limit_mb: int) -> None:
     """Show the chat input, which also takes files."""
     st.chat_input(
-        "Ask your documents",
+        _("Ask your documents"),
         key=BOX,
         accept_file="multiple",
         max_upload_size=limit_mb,
@@ -66,10 +65,10 @@ def show_refused_question(here: Workspace) -> None:
         del st.session_state[_REFUSED]
         return
     with st.container(border=True, key="refused"):
-        st.error(label(said, 500), icon=":material/error:")
+        st.error(label(translated(said), 500), icon=":material/error:")
         st.session_state.setdefault(_REWORDED, sent.text)  # Streamlit forgets it while it is not drawn
-        st.text_area("Your question", key=_REWORDED)
-        action("Ask again", "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
+        st.text_area(_("Your question"), key=_REWORDED)
+        action(_("Ask again"), "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
 
 
 def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
@@ -135,7 +134,14 @@ def _send(here: Workspace) -> None:
         return
     sent = _SentQuestion(asked.text, chat, chosen, read_first, alone=not asked.files)
     if lines and not read_first:
-        _refuse(sent, NOT_ADDED.format("; ".join(f"{line.name}: {line.outcome}" for line in lines)))
+        failed = "; ".join(f"{line.name}: {translated(line.outcome)}" for line in lines)
+        _refuse(
+            sent,
+            _(
+                "Not asked yet: the file with it was not added. {files} Attach another, or ask without it.",
+                files=failed,
+            ),
+        )
     else:
         _ask(sent, here)
 
@@ -200,7 +206,7 @@ def _follow_answer(
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
         if deadline is None:
             key = f"stop-{turn.answer_id}"
-            action("Stop", "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
+            action(_("Stop"), "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
 
 
@@ -246,13 +252,13 @@ class _PartialAnswer:
         if services().llm is None:
             self.status.empty()
         else:
-            self.status.caption("Writing…")
+            self.status.caption(_("Writing…"))
 
 
 def _doing(event: Reworked | Reranking) -> str:
     if isinstance(event, Reworked):
-        return "Working on the last answer…"
-    return f"Reranking {event.passages} passages…"
+        return _("Working on the last answer…")
+    return ngettext("Reranking {count} passage…", "Reranking {count} passages…", event.passages)
 
 
 def _reading(passages: int, *, starting: bool) -> str:
@@ -261,13 +267,18 @@ def _reading(passages: int, *, starting: bool) -> str:
     >>> _reading(1, starting=False), _reading(4, starting=True)
     ('Reading 1 passage…', 'Starting the model, then reading 4 passages…')
     """
-    read = f"eading {count(passages, 'passage')}…"
-    return f"Starting the model, then r{read}" if starting else f"R{read}"
+    if starting:
+        return ngettext(
+            "Starting the model, then reading {count} passage…",
+            "Starting the model, then reading {count} passages…",
+            passages,
+        )
+    return ngettext("Reading {count} passage…", "Reading {count} passages…", passages)
 
 
 def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | None) -> None:
     seen, priority = 0, services().render_priority
-    partial.status.caption("Searching your documents…")
+    partial.status.caption(_("Searching your documents…"))
     while not _passed(deadline, chat):
         fresh = job.since(seen, wait=POLL)
         seen += len(fresh)

@@ -9,9 +9,10 @@ import streamlit as st
 from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
+from rag.i18n import N_, _, ngettext, translated
 from rag.retrieval.degradation import Degraded
 from rag.text.normalize import normalize
-from rag.workspace import Workspace
+from rag.workspace import AnswerWith, Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
@@ -19,9 +20,8 @@ from ui.chat import answer_actions, evidence_panel, rating, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.chat.quotes import QuotePart, in_bold, quote_parts
 from ui.components.copy_buttons import copy_buttons
-from ui.components.labels import count
 from ui.components.markdown import escape_text, label, safe_answer
-from ui.components.messages import action, flash_errors
+from ui.components.messages import action, dialog, flash_errors
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
@@ -35,7 +35,7 @@ def shown_messages(
     messages = read(starts[-1] if starts else None, PAGE + 1)
     shown = messages[-PAGE:]
     if len(messages) > PAGE:
-        st.button("Earlier messages", icon=":material/history:", on_click=_turn_back, args=(shown[0].id,))
+        st.button(_("Earlier messages"), icon=":material/history:", on_click=_turn_back, args=(shown[0].id,))
     return shown
 
 
@@ -45,9 +45,11 @@ def show_later(conversation_id: str) -> None:
     if not starts:
         return
     with st.container(horizontal=True, gap="small"):
-        st.button("Later messages", icon=":material/expand_more:", on_click=_turn_forward)
+        st.button(_("Later messages"), icon=":material/expand_more:", on_click=_turn_forward)
         if len(starts) > 1:
-            st.button("Newest messages", icon=":material/keyboard_double_arrow_down:", on_click=show_newest)
+            st.button(
+                _("Newest messages"), icon=":material/keyboard_double_arrow_down:", on_click=show_newest
+            )
 
 
 def show_found(conversation_id: str, messages: Sequence[Message], words: str) -> None:
@@ -91,9 +93,9 @@ def _show_versions(question: Message, workspace: Workspace) -> None:
     if not question.versions:
         return
     at, number = question.versions.index(question.id), len(question.versions)
-    ways = (("Earlier version", "chevron_left", at - 1), ("Later version", "chevron_right", at + 1))
+    ways = ((_("Earlier version"), "chevron_left", at - 1), (_("Later version"), "chevron_right", at + 1))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(f"Version {at + 1} of {number}", width="content")
+        st.caption(_("Version {at} of {total}", at=at + 1, total=number), width="content")
         for name, icon, to in ways:
             if 0 <= to < number:
                 show = partial(workspace.conversations.show_version, question.versions[to])
@@ -110,11 +112,11 @@ def _show_query(answer: Message, question: Message | None, workspace: Workspace 
         st.caption(said, width="content")
         if workspace is None:
             return
-        if st.button("Edit search", key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
+        if st.button(_("Edit search"), key=f"correct-{answer.id}", icon=":material/edit:", type="tertiary"):
             _correct(answer, question, workspace)
         if _was_reworded(answer.standalone_question, question.content):
             search = partial(workspace.otherwise, question.id, question.content, searched=question.content)
-            _button("Search as typed", f"as-typed-{answer.id}", "undo", search)
+            _button(_("Search as typed"), f"as-typed-{answer.id}", "undo", search)
 
 
 def _show_narrowing(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
@@ -122,23 +124,26 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
     if not answer.narrowed_to:
         return
     with st.container(key=f"narrowed-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
-        if workspace is not None and question is not None:
-            search = partial(
-                workspace.otherwise,
-                question.id,
-                question.content,
-                searched=question.standalone_question,
-                widened=True,
-            )
-            _button("Search all", f"widen-{answer.id}", "close", search)
+        if workspace is None or question is None:
+            st.caption(scope.narrowed_to(answer.narrowed_to), width="content")
+            return
+        search = partial(
+            workspace.otherwise,
+            question.id,
+            question.content,
+            searched=question.standalone_question,
+            widened=True,
+        )
+        st.caption(_("Only documents of:"), width="content")
+        name = f":material/filter_alt: {label(answer.narrowed_to, 300)}"
+        scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
 
 
 def searched_for(standalone: str | None, question: Message) -> str:
     """Return the searched query in Markdown; empty if it is the typed question."""
     if _was_reworded(standalone, question.content):
-        return f"Searched for: **{label(standalone or '', 400)}**"
-    return "Searched as typed." if question.standalone_question is not None else ""
+        return _("Searched for: **{query}**", query=label(standalone or "", 400))
+    return _("Searched as typed.") if question.standalone_question is not None else ""
 
 
 def _was_reworded(standalone: str | None, asked: str) -> bool:
@@ -149,8 +154,10 @@ def _show_finish_buttons(answer: Message, workspace: Workspace, *, model: bool) 
     with st.container(horizontal=True, gap="small"):
         if model and answer.content and answer.passages:
             go_on = partial(workspace.go_on, answer.id)
-            _button("Continue", f"continue-{answer.id}", "play_arrow", go_on, "secondary")
-        _button("Retry", f"retry-{answer.id}", "refresh", partial(workspace.retry, answer.id), "secondary")
+            _button(_("Continue"), f"continue-{answer.id}", "play_arrow", go_on, "secondary")
+        _button(_("Retry"), f"retry-{answer.id}", "refresh", partial(workspace.retry, answer.id), "secondary")
+        if answer.state == "failed":
+            _show_other_ways(answer, workspace)
 
 
 def _button(
@@ -163,24 +170,24 @@ def _button(
     action(name, icon, key, _act, act, kind=kind)
 
 
-@st.dialog("Edit question", icon=":material/edit:")
+@dialog(N_("Edit question"), ":material/edit:")
 def _edit(question: Message, workspace: Workspace) -> None:
     ask = partial(workspace.otherwise, question.id)
-    _form("Your question", question.content, "Ask", f"edited-{question.id}", ask)
+    _form(_("Your question"), question.content, _("Ask"), f"edited-{question.id}", ask)
 
 
-@st.dialog("Edit search", icon=":material/search:")
+@dialog(N_("Edit search"), ":material/search:")
 def _correct(answer: Message, question: Message, workspace: Workspace) -> None:
     def search(text: str) -> None:
         workspace.otherwise(question.id, question.content, searched=text)
 
-    _form("Search for", answer.standalone_question or "", "Search", f"searched-{answer.id}", search)
+    _form(_("Search for"), answer.standalone_question or "", _("Search"), f"searched-{answer.id}", search)
 
 
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
     with st.form(f"form-{key}", border=False):
         changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
-        st.caption("Starts a new branch. Earlier messages stay available.")
+        st.caption(_("Starts a new branch. Earlier messages stay available."))
         if st.form_submit_button(submit, type="primary") and changed.strip():
             flash_errors(_act)(lambda: act(changed))
             st.rerun()
@@ -193,15 +200,16 @@ def _act(act: Callable[[], object]) -> None:
 
 QUESTION_AVATAR, ANSWER_AVATAR = ":material/person:", ":material/format_quote:"
 _NOTES = {
-    "stopped": "Stopped.",
-    "interrupted": "Interrupted: Footnote was shut down while writing this answer.",
-    "failed": "This answer could not be finished.",
+    "stopped": N_("Stopped."),
+    "interrupted": N_("Interrupted: Footnote was shut down while writing this answer."),
+    "failed": N_("This answer could not be finished."),
 }
+_SINCE = {"changed": N_("changed since"), "removed": N_("removed since")}
 _UNSEARCHED = {
-    "queued": "waiting to be read",
-    "reading": "still being read",
-    "searchable_by_words": "still indexing, searched by words only",
-    "refused": "could not be read",
+    "queued": N_("waiting to be read"),
+    "reading": N_("still being read"),
+    "searchable_by_words": N_("still indexing, searched by words only"),
+    "refused": N_("could not be read"),
 }
 
 
@@ -211,7 +219,7 @@ def show_question(message: Message, workspace: Workspace, *, settled: bool) -> N
         with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
             st.markdown(escape_text(message.content), width="stretch")
             if settled:
-                edit = st.button("Edit", key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
+                edit = st.button(_("Edit"), key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
                 if edit:
                     _edit(message, workspace)
         for one in message.attached:
@@ -249,13 +257,18 @@ def show_answer(
             show_quotes(message, asked, standings)
         elif message.content:
             cited = links(message, checking=checking)
-            st.markdown(safe_answer(message.content, cited, remarks(message)), anchors=False)
+            st.markdown(
+                safe_answer(
+                    message.content, cited, [(at, translated(words)) for at, words in remarks(message)]
+                ),
+                anchors=False,
+            )
         _show_note(message)
         if settled and message.state in _NOTES:
             _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
         if message.state == "complete" and not message.passages and not workspace.library.documents.list():
-            st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
+            st.page_link(pages.LIBRARY, label=_("Add documents"), icon=":material/upload:")
         _show_copy(message)
         _show_sources(message, standings, quoted=quoted)
         if found_nothing(message):
@@ -273,7 +286,7 @@ def _show_search(
         st.caption(searched)
     _show_narrowing(answer, question, workspace)
     if answer.coverage:
-        st.caption(f":material/menu_book: {label(answer.coverage)}")
+        st.caption(f":material/menu_book: {label(translated(answer.coverage))}")
 
 
 def is_search_result(message: Message) -> bool:
@@ -299,7 +312,7 @@ def _show_place(message: Message, passage: PassageRecord, key: str, remarks: Seq
     """Show the document and page of a quote, which open its source, its heading, and remarks on it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
-            f"{passage.number} · {label(place_name(passage), 60)}",
+            f"{passage.number} · {label(translated(place_name(passage)), 60)}",
             key=f"open-{key}",
             icon=":material/description:",
             on_click=evidence_panel.choose,
@@ -325,13 +338,13 @@ def _marked_quote(message: Message, part: QuotePart, question: str) -> str:
 def show_degraded(parts: Iterable[Degraded]) -> None:
     """Show a sentence for each part of the search that failed."""
     for part in parts:
-        st.caption(f":material/search_off: {label(part.sentence, 600)}")
+        st.caption(f":material/search_off: {label(translated(part.sentence), 600)}")
 
 
 def _show_backing(counted: Backing | None) -> None:
     if counted is not None:
         icon = "verified" if counted.backed == counted.total else "rule"
-        st.caption(f":material/{icon}: {counted.sentence}")
+        st.caption(f":material/{icon}: {translated(counted.sentence)}")
 
 
 def _show_checking(message: Message, workspace: Workspace) -> None:
@@ -340,7 +353,7 @@ def _show_checking(message: Message, workspace: Workspace) -> None:
         key=f"checking-{message.id}", horizontal=True, gap="small", vertical_alignment="center"
     ):
         st.caption(f":material/manage_search: {checking_line(open_count(message))}", width="content")
-        name, key = "Stop checking", f"stop-checking-{message.id}"
+        name, key = _("Stop checking"), f"stop-checking-{message.id}"
         action(name, "stop_circle", key, workspace.stop_checking, message.id)
 
 
@@ -350,7 +363,7 @@ def checking_line(statements: int) -> str:
     >>> checking_line(1)
     'Checking 1 statement…'
     """
-    return f"Checking {count(statements, 'statement')}…"
+    return ngettext("Checking {count} statement…", "Checking {count} statements…", statements)
 
 
 def _show_unsearched(message: Message, workspace: Workspace) -> None:
@@ -358,16 +371,19 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
     if trace is None or not trace.unsearched:
         return
     more = trace.unsearched_count - len(trace.unsearched)
-    lines = [f"- {label(one.name, 90)}: {_UNSEARCHED.get(one.state, one.state)}" for one in trace.unsearched]
-    rest = [f"- and {more:,} more"] if more > 0 else []
-    st.caption("\n".join(["Skipped files:\n", *lines, *rest]))
+    lines = [
+        f"- {label(one.name, 90)}: {translated(_UNSEARCHED.get(one.state, one.state))}"
+        for one in trace.unsearched
+    ]
+    rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
+    st.caption("\n".join([_("Skipped files:"), "", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:
     if message.state not in _NOTES:
         return
-    reason = escape_text(message.error) if message.error else ""
-    st.warning(f"{_NOTES[message.state]} {reason}".strip(), icon=":material/info:")
+    reason = escape_text(translated(message.error)) if message.error else ""
+    st.warning(f"{translated(_NOTES[message.state])} {reason}".strip(), icon=":material/info:")
 
 
 def _show_sources(message: Message, standings: Mapping[str, Standing], *, quoted: bool) -> None:
@@ -380,7 +396,7 @@ def _show_sources(message: Message, standings: Mapping[str, Standing], *, quoted
     with st.container(key=f"sources-{message.id}", gap="small"):
         if numbers and not quoted:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                st.caption("Sources", width="content")
+                st.caption(_("Sources"), width="content")
                 for number in numbers:
                     _source(message, by_number[number], standings)
         if others:
@@ -391,9 +407,15 @@ def _show_others(
     message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
 ) -> None:
     """Show the passages that were read and not cited; draws nothing while collapsed, as a chat has many."""
-    more = "more " * (len(others) < len(message.passages))
-    passages, nothing = count(len(others), f"{more}passage"), found_nothing(message)
-    title = f"Closest to the question: {passages}" if nothing else f"Also read: {passages}"
+    nothing, number = found_nothing(message), len(others)
+    if nothing:
+        title = ngettext(
+            "Closest to the question: {count} passage", "Closest to the question: {count} passages", number
+        )
+    elif number < len(message.passages):
+        title = ngettext("Also read: {count} more passage", "Also read: {count} more passages", number)
+    else:
+        title = ngettext("Also read: {count} passage", "Also read: {count} passages", number)
     key = f"others-{message.id}"
     opened = st.expander(title, type="compact", expanded=nothing, on_change="rerun", key=key)
     if opened.open:
@@ -408,16 +430,17 @@ def _show_copy(message: Message) -> None:
         return
     tables = tables_as_csv(message)
     named = {
-        "Copy table" if len(tables) == 1 else f"Copy table {n}": text for n, text in enumerate(tables, 1)
+        _("Copy table") if len(tables) == 1 else _("Copy table {n}", n=n): text
+        for n, text in enumerate(tables, 1)
     }
-    texts = {"Copy": plain_answer(message), "Copy with sources": footnoted_answer(message)} | named
+    texts = {_("Copy"): plain_answer(message), _("Copy with sources"): footnoted_answer(message)} | named
     copy_buttons(texts, f"copy-{message.id}")
 
 
 def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> None:
     with st.container(key=f"rating-{message.id}", horizontal=True, gap="small", vertical_alignment="center"):
         if message.model:
-            st.caption(f"Written by {label(message.model)}", width="content")
+            st.caption(_("Written by {model}", model=label(message.model)), width="content")
         if message.timings_ms or message.passages:
             trace_panel.button(message)
         if message.state != "complete" or not message.passages:
@@ -426,8 +449,18 @@ def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> N
         answer_actions.button(message, workspace)
         if settled:
             again = partial(workspace.answer_again, message.id)
-            _button("Answer again", f"again-{message.id}", "refresh", again)
-            answer_actions.another_search(message, workspace, lambda mode: _act(partial(again, mode)))
+            _button(_("Answer again"), f"again-{message.id}", "refresh", again)
+            _show_other_ways(message, workspace)
+
+
+def _show_other_ways(message: Message, workspace: Workspace) -> None:
+    """Show buttons that answer again with another search or model."""
+
+    def again(made_with: AnswerWith) -> None:
+        _act(partial(workspace.answer_again, message.id, made_with))
+
+    answer_actions.another_search(message, workspace, again)
+    answer_actions.another_model(message, workspace, again)
 
 
 def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
@@ -443,8 +476,8 @@ def _source(message: Message, passage: PassageRecord, standings: Mapping[str, St
 def _remarks_on(passage: PassageRecord, standings: Mapping[str, Standing]) -> list[str]:
     """Return where a passage comes from, if from an earlier question, and what became of its document."""
     standing = standings.get(passage.document_id, "here")
-    carried = ["from your previous question"] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
-    return carried + ([f"{standing} since"] if standing != "here" else [])
+    carried = [_("from your previous question")] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
+    return carried + ([translated(_SINCE[standing])] if standing in _SINCE else [])
 
 
 def _show_badges(remarks: Sequence[str]) -> None:
@@ -454,7 +487,7 @@ def _show_badges(remarks: Sequence[str]) -> None:
 
 def _source_button(message: Message, passage: PassageRecord) -> None:
     st.button(
-        f"{passage.number} · {label(place_name(passage), 60)}",
+        f"{passage.number} · {label(translated(place_name(passage)), 60)}",
         key=f"source-{message.id}-{passage.number}",
         help=label(passage.heading, 200) if passage.heading else None,
         on_click=evidence_panel.choose,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from rag.citations.support import open_count
+from rag.i18n import _, ngettext, translated
 from rag.workspace import EVERY, Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
@@ -14,7 +15,6 @@ from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
-from ui.components.labels import count
 from ui.components.messages import show_errors
 from ui.documents import introduction
 from ui.documents import panel as document_panel
@@ -52,7 +52,7 @@ def _show(here: Workspace) -> None:
     # The same places in every run, so that one replaces the other on the screen at once.
     around, alone, turn, beside = st.container(), st.container(key="alone"), st.container(), st.container()
     if conversation is not None:
-        name_tab(conversation.title or sidebar.UNTITLED)
+        name_tab(conversation.title or translated(sidebar.UNTITLED))
     sidebar.show_list(here, conversation)
     show_ingest(here)
     with beside:
@@ -92,7 +92,7 @@ def _opened(here: Workspace) -> ConversationRecord | None:
     conversation = sidebar.find(chat or left, here)
     if chat and conversation is None:
         sidebar.go_to(None)
-        st.toast("Chat not found. It may have been deleted.")
+        st.toast(_("Chat not found. It may have been deleted."))
     elif left and conversation is not None:
         st.query_params[sidebar.PARAMETER] = left
     sidebar.keep_open(conversation.id if conversation else None)
@@ -102,13 +102,21 @@ def _opened(here: Workspace) -> ConversationRecord | None:
 def _welcome(here: Workspace, limit_mb: int) -> None:
     documents = here.documents()
     if documents:
-        st.title("Ask your documents")
+        st.title(_("Ask your documents"))
         ready = sum(record.state in SEARCHABLE for record in documents)
-        said = f"{count(ready, 'document')} ready. " if ready else ""
-        st.markdown(f"{said}Ask anything. Click a number in the answer to see its source.")
+        ask = _("Ask anything. Click a number in the answer to see its source.")
+        st.markdown(
+            ngettext(
+                "{count} document ready. {reason}", "{count} documents ready. {reason}", ready, reason=ask
+            )
+            if ready
+            else ask
+        )
     else:
-        st.title("Ask your own documents")
-        st.markdown("Drop a file, ask in any language, and click a number in the answer to see its source.")
+        st.title(_("Ask your own documents"))
+        st.markdown(
+            _("Drop a file, ask in any language, and click a number in the answer to see its source.")
+        )
     uploader(here, limit_mb)
     if not documents:
         offer_sample(here)

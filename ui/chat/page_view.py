@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from rag.ingest.page_images import WantedPage
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
@@ -46,15 +47,15 @@ def show_pages(evidence: CitedPassage, cited: Sequence[PageSpan], workspace: Wor
     large = bool(st.session_state.get(_LARGE))
     turn = partial(_turn, target_of(evidence))
     with st.container(key="source-pages", horizontal=True, gap="xsmall", vertical_alignment="center"):
-        icon_button("Previous page", "chevron_left", turn, numbers[at - 1] if at else None)
-        st.caption(f"Page {number} of {len(numbers):,}", width="content")
-        icon_button("Next page", "chevron_right", turn, numbers[at + 1] if at + 1 < len(numbers) else None)
+        icon_button(_("Previous page"), "chevron_left", turn, numbers[at - 1] if at else None)
+        st.caption(_("Page {number} of {total}", number=number, total=f"{len(numbers):,}"), width="content")
+        icon_button(_("Next page"), "chevron_right", turn, numbers[at + 1] if at + 1 < len(numbers) else None)
         if number not in [page.number for page in cited]:
-            icon_button(f"Back to page {cited[0].number}", "undo", turn, cited[0].number)
+            icon_button(_("Back to page {number}", number=cited[0].number), "undo", turn, cited[0].number)
         if large:
-            icon_button("Fit page", "zoom_out", _enlarge, False)
+            icon_button(_("Fit page"), "zoom_out", _enlarge, False)
         else:
-            icon_button("Enlarge page", "zoom_in", _enlarge, True)
+            icon_button(_("Enlarge page"), "zoom_in", _enlarge, True)
     with st.container(key="source-page-large" if large else "source-page"):
         for page in cited if number == cited[0].number else [pages[at]]:
             _show_page(evidence, page, workspace)
@@ -70,8 +71,8 @@ def draw_ahead(message: Message, workspace: Workspace) -> None:
 
 def _expected(message: Message, workspace: Workspace) -> Iterator[WantedPage]:
     seen: set[WantedPage] = set()
-    for _, evidence in marked(message):
-        for _, document_id in workspace.standings.present([evidence.passage]):
+    for _at, evidence in marked(message):
+        for _place, document_id in workspace.standings.present([evidence.passage]):
             here = replace(evidence, passage=replace(evidence.passage, document_id=document_id))
             if is_pdf(here.passage, workspace):
                 seen.update(_wanted(here, span, workspace) for span in cited_pages(here, workspace)[:1])
@@ -91,15 +92,22 @@ def _wanted(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> Wan
 def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> None:
     try:
         wanted = _wanted(evidence, span, workspace)
-        with st.spinner("Loading page…"):
+        with st.spinner(_("Loading page…")):
             drawn = services().page_images.draw(wanted)
     except FootnoteError as error:
-        st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
+        st.info(
+            _("Cannot show this page. {reason}", reason=escape_text(translated(str(error)))),
+            icon=":material/image_not_supported:",
+        )
         return
-    said = ", cited words highlighted" if wanted.spans and drawn.certain else ""
-    st.image(drawn.png, width="stretch", alt=f"Page {span.number}{said}")
+    said = (
+        _("Page {number}, cited words highlighted", number=span.number)
+        if wanted.spans and drawn.certain
+        else _("Page {number}", number=span.number)
+    )
+    st.image(drawn.png, width="stretch", alt=said)
     if wanted.spans and not drawn.certain:
-        st.caption("The exact place on the page is uncertain, so nothing is highlighted.")
+        st.caption(_("The exact place on the page is uncertain, so nothing is highlighted."))
 
 
 def icon_button(name: str, icon: str, act: Callable[[Any], None], given: object, **options: Any) -> None:

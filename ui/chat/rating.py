@@ -5,21 +5,22 @@ from functools import partial
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
 from storage.answers import LONGEST_NOTE
 from storage.records import Message, Rating, RatingReason
 from ui.components.messages import action, flash_errors
 
 _RATINGS: Mapping[Rating, tuple[str, str, str]] = {
-    "up": ("thumb_up", "Helpful", "Marked helpful"),
-    "down": ("thumb_down", "Not helpful", "Marked not helpful"),
+    "up": ("thumb_up", N_("Helpful"), N_("Marked helpful")),
+    "down": ("thumb_down", N_("Not helpful"), N_("Marked not helpful")),
 }
 REASONS: Mapping[RatingReason, str] = {
-    "wrong": "Wrong",
-    "not_in_documents": "Not in my documents",
-    "incomplete": "Incomplete",
-    "hard_to_read": "Hard to read",
-    "other": "Other",
+    "wrong": N_("Wrong"),
+    "not_in_documents": N_("Not in my documents"),
+    "incomplete": N_("Incomplete"),
+    "hard_to_read": N_("Hard to read"),
+    "other": N_("Other"),
 }
 
 
@@ -27,7 +28,7 @@ def show_rating(message: Message, workspace: Workspace) -> None:
     """Show the buttons that rate an answer."""
     for rating, (icon, unmarked, marked) in _RATINGS.items():
         chosen = message.rating == rating
-        name, key = marked if chosen else unmarked, f"rate-{rating}-{message.id}"
+        name, key = translated(marked if chosen else unmarked), f"rate-{rating}-{message.id}"
         rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
         action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
 
@@ -40,16 +41,16 @@ def show_reasons(message: Message, workspace: Workspace) -> None:
     explain = flash_errors(partial(_explain, message.id, reason, note, workspace))
     with st.container(key=f"why-{message.id}", gap="small"):
         chosen = st.pills(
-            "What was not helpful?",
+            _("What was not helpful?"),
             list(REASONS),
             default=message.rating_reason,
-            format_func=REASONS.__getitem__,
+            format_func=lambda reason: translated(REASONS[reason]),
             key=reason,
             on_change=explain,
         )
         if chosen == "other":
             st.text_input(
-                "In your words",
+                _("In your words"),
                 message.rating_note or "",
                 key=note,
                 max_chars=LONGEST_NOTE,

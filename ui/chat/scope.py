@@ -1,15 +1,17 @@
 """Scope of a conversation: the documents, collections and tags it searches, shown above the input."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 
 import streamlit as st
 
 from rag.chat.coverage import Coverage
-from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type
+from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type, filter_in_words
+from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
-from storage.choices import Chosen, Kind
+from storage.choices import FILTERS, Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
 from storage.tags import LONGEST_TAG
@@ -18,10 +20,22 @@ from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
 NEXT = "scope-next"  # scope of a chat that has not begun
-ALL = "All documents"
+ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
 
-Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # ids of collections, documents, tags
+MAX_CHIPS = 8  # of a scope; more of it are only counted
+KIND_ICONS: Mapping[Kind, str] = {
+    "collection": "folder",
+    "document": "description",
+    "tag": "sell",
+    "type": "draft",
+    "since": "event",
+    "until": "event",
+}
+
+Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Filter, ...]]
+"""Ids of collections, documents and tags, and filters."""
+NO_CHOICE: Choice = ((), (), (), ())
 
 
 def show(conversation: ConversationRecord | None, here: Workspace) -> None:
@@ -30,10 +44,11 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     chosen = choices.of(conversation.id) if conversation else choices.would_be(*next_choice())
     if not chosen and not here.library.documents.count():
         return
+    _show_chips(chosen, conversation, here)
     # No popover: it would open below the input, where there is no space.
     icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
     control = st.expander(
-        f"Search in: {label(summary(chosen), 60)}",
+        _("Search in: {scope}", scope=label(summary(chosen), 60)),
         icon=f":material/{icon}:",
         type="compact",
         key="scope-expander",
@@ -46,7 +61,7 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
 
 def next_choice() -> Choice:
     """Return the scope of the next chat: collections, documents and tags."""
-    choice: Choice = st.session_state.get(NEXT, ((), (), ()))
+    choice: Choice = st.session_state.get(NEXT, NO_CHOICE)
     return choice
 
 
@@ -57,19 +72,57 @@ def forget_next() -> None:
 
 def choose_next(collections: Collection[str] = (), documents: Collection[str] = ()) -> None:
     """Set the scope of a new chat, which opens next, to these collections and documents."""
-    st.session_state[NEXT] = (tuple(collections), tuple(documents), ())
+    st.session_state[NEXT] = (tuple(collections), tuple(documents), (), ())
     sidebar.keep_open(None)
 
 
+def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:
+    """Show each choice as a chip that one click removes; without any, all documents are searched."""
+    if not chosen:
+        return
+    with st.container(key="scope-chips", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        for one in chosen[:MAX_CHIPS]:
+            icon = KIND_ICONS[one.kind] if one.there else "warning"
+            name = filter_in_words(one.kind, one.id) if one.kind in FILTERS else one.name
+            show_chip(
+                f":material/{icon}: {label(name if one.there else _('{name} (deleted)', name=name), 60)}",
+                f"chip-{one.kind}-{one.id}",
+                partial(_drop, conversation, here, one),
+            )
+        if len(chosen) > MAX_CHIPS:
+            st.caption(_("and {number} more", number=f"{len(chosen) - MAX_CHIPS:,}"), width="content")
+
+
+def show_chip(name: str, key: str, remove: Callable[[], object]) -> None:
+    """Show a part of a scope that one click removes; the style sheet hides the verb, which is read aloud."""
+    st.button(
+        _("*Remove* {name}", name=name),
+        icon=":material/close:",
+        icon_position="right",
+        key=key,
+        on_click=flash_errors(remove),
+    )
+
+
+def _drop(conversation: ConversationRecord | None, here: Workspace, one: Chosen) -> None:
+    if conversation is not None:
+        here.choices.drop(conversation.id, one)
+        return
+    collections, documents, tags, filters = next_choice()
+    ids = (tuple(id_ for id_ in ids if id_ != one.id) for ids in (collections, documents, tags))
+    st.session_state[NEXT] = (*ids, tuple(each for each in filters if each != (one.kind, one.id)))
+
+
 def summary(chosen: Sequence[Chosen]) -> str:
-    """Return the scope in a few words: "All documents", a name, or "2 collections, 1 document"."""
+    """Return the scope in a few words: "All documents", or "2 collections, 1 document"."""
     there = [one for one in chosen if one.there]
     if chosen and not there:
-        return "nothing (the selection was deleted)"
-    if len(chosen) == 1:
-        return plain_line(chosen[0].name, 40)
+        return _("nothing (the selection was deleted)")
     gone = len(chosen) - len(there)
-    return f"{counted(chosen)}{f' ({gone} deleted)' if gone else ''}" if chosen else ALL
+    if not chosen:
+        return translated(ALL)
+    said = counted(chosen)
+    return _("{chosen} ({gone} deleted)", chosen=said, gone=gone) if gone else said
 
 
 def answer_scope(message: Message, *, narrowed: bool) -> str:
@@ -80,24 +133,24 @@ def answer_scope(message: Message, *, narrowed: bool) -> str:
     reworked = bool(message.timings_ms) and "retrieve" not in message.timings_ms
     if not narrowed or not message.passages or (reworked and not message.searched_in):
         return ""
-    return searched_in(message.searched_in or ALL.lower())
+    return searched_in(translated(message.searched_in) if message.searched_in else _("all documents"))
 
 
 def searched_in(said: str) -> str:
     """Return the scope of an answer as Markdown."""
-    return f"Searched in: {label(said, 300)}"
+    return _("Searched in: {scope}", scope=label(said, 300))
 
 
 def narrowed_to(said: str) -> str:
     """Return as Markdown which documents the question of an answer names."""
-    return f":material/filter_alt: Only documents of: {label(said, 300)}"
+    return ":material/filter_alt: " + _("Only documents of: {said}", said=label(translated(said), 300))
 
 
 def told(event: SearchedIn | NarrowedTo | Coverage) -> str:
     """Return the scope that an event tells, or how much of it was read, as Markdown."""
     if isinstance(event, Coverage):
-        return f":material/menu_book: {event.said()}"
-    return searched_in(event.said) if isinstance(event, SearchedIn) else narrowed_to(event.said)
+        return f":material/menu_book: {translated(event.said())}"
+    return searched_in(translated(event.said)) if isinstance(event, SearchedIn) else narrowed_to(event.said)
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
@@ -107,51 +160,45 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     tagged = {one.id: plain_line(one.name, LONGEST_TAG) for one in here.tags.list()}
     with st.form("scope-form", border=False):
         st.caption(
-            f"Leave empty to search all {len(names):,} documents. Types and dates choose among those "
-            "that are there now, by what a document says of itself."
+            _(
+                "Leave empty to search all {number} documents. The date of a document is the one that it "
+                "states itself.",
+                number=f"{len(names):,}",
+            )
         )
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
-            st.caption(f":material/warning: Deleted: {gone}.")
-        wanted = _pick("Collections", collections, "collection", chosen)
-        single = _pick("Documents", names, "document", chosen)
-        tags = _pick("Tags", tagged, "tag", chosen)
+            st.caption(":material/warning: " + _("Deleted: {names}.", names=gone))
+        wanted = _pick(_("Collections"), collections, "collection", chosen)
+        single = _pick(_("Documents"), names, "document", chosen)
+        tags = _pick(_("Tags"), tagged, "tag", chosen)
         of = _pick_filter(names.values(), chosen)
         with st.container(horizontal=True, gap="small"):
-            search = st.form_submit_button("Search these", type="primary")
-            search_all = st.form_submit_button("Search all documents", disabled=not chosen)
+            search = st.form_submit_button(_("Search these"), type="primary")
+            search_all = st.form_submit_button(_("Search all documents"), disabled=not chosen)
     if search_all:
-        _keep(conversation, here, ((), (), ()))
-        st.rerun()
-    if search and of == DocumentFilter():
-        _keep(conversation, here, (tuple(wanted), tuple(single), tuple(tags)))
+        _keep(conversation, here, NO_CHOICE)
         st.rerun()
     if search:
         among = {*single, *here.library.collections.documents_of(wanted), *here.tags.documents_of(tags)}
-        _keep_filtered(conversation, here, of, among)
+        if any(of.passing(here.library.profiles().values(), among or None)):
+            _keep(conversation, here, (tuple(wanted), tuple(single), tuple(tags), of.choices))
+        else:
+            flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
         st.rerun()
 
 
 def _pick_filter(names: Iterable[str], chosen: Sequence[Chosen]) -> DocumentFilter:
-    """Show file types and days to choose documents by; they are empty again once the choice has changed."""
-    mark = "-".join(one.id for one in chosen)[:200]
-    types = sorted({kind for name in names if (kind := file_type(name))})
-    picked = st.multiselect("File types", types, placeholder="Any", key=f"scope-types-{mark}")
+    """Show file types and days to choose documents by; another choice in another tab gives them new keys."""
+    now = DocumentFilter.of(chosen)
+    mark = "-".join(value for _, value in now.choices)
+    types = sorted({*now.types, *(kind for name in names if (kind := file_type(name)))})
+    picked = st.multiselect(
+        _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"scope-types-{mark}"
+    )
     with st.container(horizontal=True, gap="small"):
-        since = st.date_input("Dated from", value=None, min_value=OLDEST, key=f"scope-since-{mark}")
-        until = st.date_input("Dated to", value=None, min_value=OLDEST, key=f"scope-until-{mark}")
+        since = st.date_input(_("Dated from"), value=now.since, min_value=OLDEST, key=f"scope-since-{mark}")
+        until = st.date_input(_("Dated to"), value=now.until, min_value=OLDEST, key=f"scope-until-{mark}")
     return DocumentFilter(frozenset(picked), since, until)
-
-
-def _keep_filtered(
-    conversation: ConversationRecord | None, here: Workspace, of: DocumentFilter, among: Collection[str]
-) -> None:
-    """Choose the present documents that pass a filter, of those that were picked, or else of all."""
-    profiles = here.library.profiles().values()
-    ids = [one.id for one in profiles if of.passes(one) and (not among or one.id in among)]
-    if ids:
-        _keep(conversation, here, ((), tuple(ids), ()))
-    else:
-        flash("No document has that type and date. The choice is unchanged.", ":material/filter_alt_off:")
 
 
 def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Chosen]) -> list[str]:
@@ -164,7 +211,7 @@ def _pick(title: str, names: Mapping[str, str], kind: Kind, chosen: Sequence[Cho
         list(names),
         default=ids,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="None selected",
+        placeholder=_("None selected"),
         key=f"scope-{kind}-{'-'.join(ids)[:200]}",
     )
 

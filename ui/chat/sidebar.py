@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from rag.chat.export import MEDIA_TYPES, FormName, file_name
+from rag.i18n import N_, _, in_language, language, translated, written_month
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord
@@ -21,54 +22,56 @@ PARAMETER, FIND = "chat", "find"
 SEARCH = "search-chats"
 SHOWN = 40
 NEW_CHAT = "Ctrl+Shift+O"
-UNTITLED = "New chat"
+UNTITLED = N_("New chat")
 _OPEN, _AWAY, _SEARCHED = "open-chat", "away-from-chat", "searched-chats"
-FORMS: dict[FormName, str] = {"md": "Markdown", "html": "Web page", "json": "JSON (verifiable)"}
+FORMS: dict[FormName, str] = {"md": "Markdown", "html": N_("Web page"), "json": N_("JSON (verifiable)")}
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
     """Show the conversations, newest first, filtered by the search box."""
     with st.sidebar:
         if st.button(
-            "New chat", icon=":material/edit_square:", width="stretch", key="new-chat", shortcut=NEW_CHAT
+            _("New chat"), icon=":material/edit_square:", width="stretch", key="new-chat", shortcut=NEW_CHAT
         ):
             _open(None)
         search = st.text_input(
-            "Search chats",
+            _("Search chats"),
             key=SEARCH,
-            placeholder="Search chats",
+            placeholder=_("Search chats"),
             icon=":material/search:",
             label_visibility="collapsed",
             live="300ms",
         )
         found = workspace.chats(search)
         if search and not found:
-            st.caption("No matching chats.")
+            st.caption(_("No matching chats."))
         with st.container(key="chats", gap=None):
             for period, chats in groupby(found[:SHOWN], key=partial(_period, today=_now().date())):
                 st.caption(period)
                 for conversation in chats:
                     _row(conversation, current)
         if len(found) > SHOWN:
-            st.caption(f"{len(found) - SHOWN} older chats: search to find them.")
+            st.caption(_("{number} older chats: search to find them.", number=len(found) - SHOWN))
 
 
 def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
     """Show the open conversation's title, and rename, export and delete."""
     with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"# {label(conversation.title or UNTITLED, 70)}", anchors=False, width="stretch")
+        st.markdown(
+            f"# {label(conversation.title or translated(UNTITLED), 70)}", anchors=False, width="stretch"
+        )
         _show_actions(workspace, conversation)
 
 
 def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> None:
     with st.container(horizontal=True, width="content", gap="small", wrap=False):
         key, rename = f"title-{conversation.id}", partial(_rename, workspace, conversation.id)
-        rename_action("Title", conversation.title, 200, key, rename, at="rename-chat")
-        with st.popover("Export", icon=":material/ios_share:", type="tertiary", key="export-chat"):
+        rename_action(_("Title"), conversation.title, 200, key, rename, at="rename-chat")
+        with st.popover(_("Export"), icon=":material/ios_share:", type="tertiary", key="export-chat"):
             for form, name in FORMS.items():
                 _show_download(workspace, conversation, form, name)
         st.button(
-            "Delete",
+            _("Delete"),
             icon=":material/delete:",
             type="tertiary",
             key="delete-chat",
@@ -79,15 +82,21 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
 
 def _show_download(workspace: Workspace, conversation: ConversationRecord, form: FormName, name: str) -> None:
     st.download_button(
-        name,
-        data=lambda: workspace.exported(conversation.id, form).encode(),
-        file_name=file_name(conversation.title or UNTITLED, form),
+        translated(name),
+        data=partial(_exported, workspace, conversation.id, form, language()),
+        file_name=file_name(conversation.title or translated(UNTITLED), form),
         mime=MEDIA_TYPES[form],
         icon=":material/download:",
         on_click="ignore",
         key=f"export-{form}-{conversation.id}",
         width="stretch",
     )
+
+
+def _exported(workspace: Workspace, chat: str, form: FormName, code: str) -> bytes:
+    """Export a chat in a language: the server asks for it outside of the page."""
+    with in_language(code):
+        return workspace.exported(chat, form).encode()
 
 
 def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
@@ -145,17 +154,17 @@ def period(day: date, today: date) -> str:
     """
     ago = (today - day).days
     if ago < 7:
-        return "Today" if ago < 1 else "Yesterday" if ago == 1 else "Last 7 days"
-    return f"{day:%B %Y}"
+        return _("Today") if ago < 1 else _("Yesterday") if ago == 1 else _("Last 7 days")
+    return written_month(day)
 
 
 def _row(conversation: ConversationRecord, current: ConversationRecord | None) -> None:
     is_open = current is not None and conversation.id == current.id
     if st.button(
-        label(conversation.title or UNTITLED, 44),
+        label(conversation.title or translated(UNTITLED), 44),
         key=f"open-{conversation.id}",
         type="secondary" if is_open else "tertiary",
-        help="Current chat" if is_open else None,
+        help=_("Current chat") if is_open else None,
         width="stretch",
         on_click=_clear_search,
         wrap=False,
@@ -185,5 +194,5 @@ def _rename(workspace: Workspace, conversation_id: str) -> None:
 @flash_errors
 def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
     with suppress(NotFound):  # deleted in another tab
-        workspace.remove_conversation(conversation.id, conversation.title or UNTITLED)
+        workspace.remove_conversation(conversation.id, conversation.title or translated(UNTITLED))
     go_to(None)

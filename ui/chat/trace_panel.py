@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from rag.citations.support import place_name
+from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
@@ -17,60 +18,64 @@ from ui.components.markdown import escape_text, label
 from ui.components.messages import action
 
 PARAMETER = "how"
-TITLE = "How was this answered?"
+TITLE = N_("How was this answered?")
 NONE = "–"
 
 _STEPS = {
-    "condense": "to understand the question",
-    "retrieve": "to search",
-    "rerank": "to rerank",
-    "first_token": "to the first word",
-    "total": "to the end",
+    "condense": N_("{time} to understand the question"),
+    "retrieve": N_("{time} to search"),
+    "rerank": N_("{time} to rerank"),
+    "first_token": N_("{time} to the first word"),
+    "total": N_("{time} to the end"),
 }
 _PURPOSES = {
-    "answer": "Request for the answer",
-    "rephrase": "Request to rephrase the follow-up",
-    "check": "Request to check statements, and the reply",
-    "rerank": "Request to rerank passages",
+    "answer": N_("Request for the answer"),
+    "rephrase": N_("Request to rephrase the follow-up"),
+    "check": N_("Request to check statements, and the reply"),
+    "rerank": N_("Request to rerank passages"),
 }
 _SETTINGS = {
-    "searched_in": "Searched in",
-    "narrowed_to": "Documents named by the question",
-    "coverage": "Coverage",
-    "retriever": "Search",
-    "k": "Passages retrieved",
-    "mixture": "Weights of words and meaning",
-    "embedding_model": "Embedding model",
-    "checker": "Citation checker",
-    "judge": "Citation judge",
-    "reading": "Open statements",
-    "history": "Conversation",
-    "rephrasing": "Follow-up rephrasing",
-    "understood": "Query",
-    "reworked": "Rework",
-    "continued": "The answer",
-    "unread": "Passages",
-    "reranker": "Reranker",
-    "fetch_k": "Passages given to the reranker",
-    "reranking": "Reranking",
-    "order": "Order in the prompt",
-    "model": "Language model",
-    "server": "Model server",
-    "context_tokens": "Context window, tokens",
+    "searched_in": N_("Searched in"),
+    "narrowed_to": N_("Documents named by the question"),
+    "coverage": N_("Coverage"),
+    "retriever": N_("Search"),
+    "k": N_("Passages retrieved"),
+    "mixture": N_("Weights of words and meaning"),
+    "embedding_model": N_("Embedding model"),
+    "checker": N_("Citation checker"),
+    "judge": N_("Citation judge"),
+    "reading": N_("Open statements"),
+    "history": N_("Conversation"),
+    "rephrasing": N_("Follow-up rephrasing"),
+    "understood": N_("Query"),
+    "reworked": N_("Rework"),
+    "continued": N_("The answer"),
+    "unread": N_("Passages"),
+    "reranker": N_("Reranker"),
+    "fetch_k": N_("Passages given to the reranker"),
+    "reranking": N_("Reranking"),
+    "order": N_("Order in the prompt"),
+    "model": N_("Language model"),
+    "server": N_("Model server"),
+    "chosen_search": N_("Search chosen for this answer"),
+    "chosen_model": N_("Model chosen for this answer"),
+    "context_tokens": N_("Context window, tokens"),
 }
 _NOT_RETRIEVERS = {
-    "name": "File name",
-    "conversation": "With the conversation",
-    "as typed": "As typed",
-    "reranker": "Reranker",
-    "previous question": "Previous question",
+    "name": N_("File name"),
+    "conversation": N_("With the conversation"),
+    "as typed": N_("As typed"),
+    "reranker": N_("Reranker"),
+    "previous question": N_("Previous question"),
 }
-_NOT_KEPT = "This answer is from an earlier version of Footnote, which did not store requests or settings."
+_NOT_KEPT = N_(
+    "This answer is from an earlier version of Footnote, which did not store requests or settings."
+)
 
 
 def button(message: Message) -> None:
     """Show a button that opens the trace of an answer."""
-    action(TITLE, "account_tree", f"how-{message.id}", choose, message.id)
+    action(translated(TITLE), "account_tree", f"how-{message.id}", choose, message.id)
 
 
 def choose(answer_id: str) -> None:
@@ -86,7 +91,7 @@ def show_chosen(workspace: Workspace) -> None:
     try:
         message, trace = workspace.conversations.message(answer_id), workspace.traces.get(answer_id)
     except NotFound:
-        st.toast("Answer not found. It may have been deleted.")
+        st.toast(_("Answer not found. It may have been deleted."))
         _dismiss()
         return
     _panel(message, trace)
@@ -101,24 +106,24 @@ def _panel(message: Message, trace: Trace | None) -> None:
         with st.container(
             key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
         ):
-            st.markdown(f"**{TITLE}**", width="stretch")
-            icon_button("Close", "close", lambda _: _dismiss(), "", shortcut="Esc")
+            st.markdown(f"**{translated(TITLE)}**", width="stretch")
+            icon_button(_("Close"), "close", lambda _: _dismiss(), "", shortcut="Esc")
         _show(message, trace)
 
 
 def _show(message: Message, trace: Trace | None) -> None:
     if message.standalone_question:
-        _heading("Search query")
+        _heading(_("Search query"))
         st.markdown(escape_text(message.standalone_question))
-    _heading("Passages and the searches that found them")
+    _heading(_("Passages and the searches that found them"))
     _passages(message.passages)
-    _heading("Sent to the language model")
+    _heading(_("Sent to the language model"))
     _sent(message, trace)
     if message.timings_ms:
-        _heading("Timing")
+        _heading(_("Timing"))
         st.markdown(timing(message.timings_ms))
     if trace is not None and trace.settings:
-        _heading("Settings")
+        _heading(_("Settings"))
         st.markdown("\n".join(settings(trace.settings)))
 
 
@@ -128,50 +133,66 @@ def _heading(text: str) -> None:
 
 def _passages(passages: Sequence[PassageRecord]) -> None:
     if not passages:
-        st.markdown("None found.")
+        st.markdown(_("None found."))
         return
-    st.table(found_by(passages), hide_index=True, alt="Passages, the searches that found them, and scores")
-    with st.expander("Passage text", type="compact"):
+    st.table(found_by(passages), hide_index=True, alt=_("Passages, the searches that found them, and scores"))
+    with st.expander(_("Passage text"), type="compact"):
         for passage in passages:
-            st.markdown(f"**{passage.number} · {label(place_name(passage), 90)}**")
+            st.markdown(f"**{passage.number} · {label(translated(place_name(passage)), 90)}**")
             st.markdown(escape_text(passage.text))
 
 
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
     """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
-    titles = {name: _NOT_RETRIEVERS.get(name) or label(retriever_name(name), 40) for name in searches}
+    titles = {
+        name: translated(_NOT_RETRIEVERS[name])
+        if name in _NOT_RETRIEVERS
+        else label(retriever_name(name), 40)
+        for name in searches
+    }
     return [
         {
-            "Passage": f"{passage.number} · {label(place_name(passage), 60)}",
+            _("Passage"): f"{passage.number} · {label(translated(place_name(passage)), 60)}",
             **{titles[name]: _rank_and_score(passage.found_by.get(name)) for name in searches},
-            "Score": f"{passage.score:.3f}",
+            _("Score"): f"{passage.score:.3f}",
         }
         for passage in passages
     ]
 
 
 def _rank_and_score(found: Mapping[str, Any] | None) -> str:
-    return f"rank {found['rank']}, score {found['score']:.3g}" if found else NONE
+    if not found:
+        return NONE
+    return _("rank {rank}, score {score}", rank=found["rank"], score=f"{found['score']:.3g}")
 
 
 def _sent(message: Message, trace: Trace | None) -> None:
     if trace is None:
-        st.markdown(_NOT_KEPT)
+        st.markdown(translated(_NOT_KEPT))
     elif not trace.sent:
         quotes = message.model is None and message.citations
-        st.markdown("Nothing. The answer quotes your documents." if quotes else "Nothing.")
+        st.markdown(_("Nothing. The answer quotes your documents.") if quotes else _("Nothing."))
     else:
         for number, request in enumerate(trace.sent, start=1):
             _request(number, request)
         if trace.cut:
-            st.caption(f"{trace.cut:,} more characters were sent and are not stored.")
+            st.caption(_("{cut} more characters were sent and are not stored.", cut=f"{trace.cut:,}"))
 
 
 def _request(number: int, request: SentRecord) -> None:
     size = sum(len(content) for _, content in request.messages)
-    purpose = _PURPOSES.get(request.purpose, label(request.purpose, 60))
-    with st.expander(f"{number}\\. {purpose}: {size:,} characters", type="compact"):
+    purpose = translated(_PURPOSES.get(request.purpose) or label(request.purpose, 60))
+    with st.expander(
+        ngettext(
+            "{number}\\. {purpose}: {count} character",
+            "{number}\\. {purpose}: {count} characters",
+            size,
+            number=number,
+            purpose=purpose,
+        ),
+        type="compact",
+    ):
         for role, content in request.messages:
             st.caption(label(role, 40))
             st.code(content, language=None, wrap_lines=True)
@@ -186,8 +207,10 @@ def timing(laps: Mapping[str, float]) -> str:
     ended = [laps[step] for step in _STEPS if step in laps]
     steps = [step for step in _STEPS if step in laps]
     spans = zip(steps, [0.0, *ended], ended, strict=False)
-    said = ", ".join(f"{_duration(end - start)} {_STEPS[step]}" for step, start, end in spans)
-    return f"{said}: {_duration(ended[-1])} in all." if ended else "Not recorded."
+    said = ", ".join(_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans)
+    return (
+        _("{steps}: {time} in all.", steps=said, time=_duration(ended[-1])) if ended else _("Not recorded.")
+    )
 
 
 def _duration(ms: float) -> str:
@@ -197,5 +220,5 @@ def _duration(ms: float) -> str:
 def settings(kept: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list item for each stored setting; unknown ones keep their own name."""
     for name, value in kept.items():
-        shown = retriever_name(str(value)) if name == "retriever" else str(value)
-        yield f"- {_SETTINGS.get(name, label(name, 40))}: {label(shown, 200)}"
+        shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
+        yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {label(translated(shown), 200)}"

@@ -12,6 +12,7 @@ from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, export_ch
 from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress
 from rag.chat.export import file_name
 from rag.errors import Cancelled, QuestionRefused
+from rag.i18n import N_, _, in_language, language, ngettext, translated
 from rag.jobs import Job
 from rag.workspace import Workspace
 from ui import pages
@@ -19,7 +20,6 @@ from ui.chat import citations, evidence_panel
 from ui.chat.scope import distinct
 from ui.check.evidence import as_evidence
 from ui.components.job_progress import follow_job
-from ui.components.labels import count
 from ui.components.markdown import Link, PlainMark, label, plain_line, safe_answer
 from ui.components.messages import show_refusal, show_sentence
 from ui.components.pagination import paginated
@@ -33,8 +33,8 @@ JOB, RESULT, TEXT, OPENED = "check-job", "check-result", "check-text", "check-op
 PASTED = "Pasted text.md"
 ICONS = {"verified": "check", "differs": "difference", "not found": "remove"}
 FORMS: dict[CheckForm, str] = {
-    "docx": "Word, with comments",
-    "html": "Web page",
+    "docx": N_("Word, with comments"),
+    "html": N_("Web page"),
     "md": "Markdown",
     "json": "JSON",
 }
@@ -52,7 +52,7 @@ def show() -> None:
     """Show the page."""
     here = workspace()
     citations.listen(_open_target)
-    st.title("Check a text")
+    st.title(_("Check a text"))
     running: CheckRequest | None = st.session_state.get(JOB)
     if running is not None:
         if not running.job.done:
@@ -68,8 +68,13 @@ def show() -> None:
 
 def _progress(event: CheckProgress | CheckedText | None) -> tuple[float, str]:
     if isinstance(event, CheckProgress) and event.total:
-        return event.done / event.total, f"Checked {event.done:,} of {count(event.total, 'statement')}"
-    return 0.0, "Reading the text"
+        return event.done / event.total, ngettext(
+            "Checked {done} of {count} statement",
+            "Checked {done} of {count} statements",
+            event.total,
+            done=f"{event.done:,}",
+        )
+    return 0.0, _("Reading the text")
 
 
 def _take(ended: CheckRequest) -> None:
@@ -79,40 +84,43 @@ def _take(ended: CheckRequest) -> None:
     if isinstance(latest, CheckedText):
         st.session_state[RESULT] = latest, ended.content
     elif isinstance(ended.job.error, Cancelled):
-        st.info("The check was stopped.", icon=":material/info:")
+        st.info(_("The check was stopped."), icon=":material/info:")
     else:
-        show_sentence(ended.job.error or "The text could not be checked. Try again.")
+        show_sentence(ended.job.error or _("The text could not be checked. Try again."))
 
 
 def _show_form(here: Workspace) -> None:
     documents = [record for record in here.library.documents.list() if record.replaces is None]
     if not documents:
-        st.markdown("No documents to check against yet. Add documents first.")
-        st.page_link(pages.LIBRARY, label="Add documents", icon=":material/upload:")
+        st.markdown(_("No documents to check against yet. Add documents first."))
+        st.page_link(pages.LIBRARY, label=_("Add documents"), icon=":material/upload:")
         return
-    st.markdown("See which statements of a draft, an e-mail or another model's answer your documents say.")
+    st.markdown(_("See which statements of a draft, an e-mail or another model's answer your documents say."))
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     groups = {one.id: plain_line(one.name, 80) for one in here.library.collections.list()}
     with st.form("check-form", border=False):
-        text = st.text_area("Text", st.session_state.get(TEXT, ""), height=240, max_chars=MAX_TEXT)
-        file = st.file_uploader("Or a file", max_upload_size=services().settings.max_upload_mb)
-        chosen = _pick("Collections", groups), _pick("Documents", names)
-        asked = st.form_submit_button("Check", type="primary", icon=":material/fact_check:")
+        text = st.text_area(_("Text"), st.session_state.get(TEXT, ""), height=240, max_chars=MAX_TEXT)
+        file = st.file_uploader(_("Or a file"), max_upload_size=services().settings.max_upload_mb)
+        chosen = (
+            _pick(_("Collections"), groups, "collections", _("None selected")),
+            _pick(_("Documents"), names, "documents", _("All documents")),
+        )
+        asked = st.form_submit_button(_("Check"), type="primary", icon=":material/fact_check:")
     if asked:
         with show_refusal():
             _start(here, text, file, *chosen)
             st.rerun()
 
 
-def _pick(title: str, names: Mapping[str, str]) -> list[str]:
+def _pick(title: str, names: Mapping[str, str], kind: str, placeholder: str) -> list[str]:
     if not names:
         return []
     return st.multiselect(
         title,
         list(names),
         format_func=lambda id_: names.get(id_, id_),
-        placeholder=f"All {title.lower()}" if title == "Documents" else "None selected",
-        key=f"check-{title.lower()}",
+        placeholder=placeholder,
+        key=f"check-{kind}",
     )
 
 
@@ -120,7 +128,7 @@ def _start(
     here: Workspace, text: str, file: UploadedFile | None, collections: list[str], documents: list[str]
 ) -> None:
     if file is None and not text.strip():
-        raise QuestionRefused("There is no text to check. Paste one, or choose a file.")
+        raise QuestionRefused(N_("There is no text to check. Paste one, or choose a file."))
     name, content = (PASTED, text.encode()) if file is None else (file.name, file.getvalue())
     job = here.check_text(name, content, collections=collections, documents=documents)
     st.session_state[TEXT] = text
@@ -128,15 +136,15 @@ def _start(
 
 
 def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
-    st.header(label("Your text" if checked.name == PASTED else checked.name, 80), anchor=False)
-    st.markdown(f"**{checked.summary}**")
+    st.header(label(_("Your text") if checked.name == PASTED else checked.name, 80), anchor=False)
+    st.markdown(f"**{translated(checked.summary)}**")
     if checked.searched_in:
-        st.caption(f"Searched in: {label(checked.searched_in, 300)}")
+        st.caption(_("Searched in: {scope}", scope=label(translated(checked.searched_in), 300)))
     for note in checked.notes:
-        st.caption(f":material/info: {label(note, 600)}")
+        st.caption(f":material/info: {label(translated(note), 600)}")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         _show_downloads(checked, content)
-        if st.button("Check another text", icon=":material/refresh:", key="check-again"):
+        if st.button(_("Check another text"), icon=":material/refresh:", key="check-again"):
             del st.session_state[RESULT]
             _close()
             st.rerun()
@@ -148,11 +156,11 @@ def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
 
 
 def _show_downloads(checked: CheckedText, content: bytes) -> None:
-    with st.popover("Download", icon=":material/download:", key="check-download"):
+    with st.popover(_("Download"), icon=":material/download:", key="check-download"):
         for form in get_args(CheckForm):
             st.download_button(
-                FORMS[form],
-                data=partial(_exported, workspace(), checked, form, content),
+                translated(FORMS[form]),
+                data=partial(_exported, workspace(), checked, form, content, language()),
                 file_name=file_name(f"checked {checked.name.rpartition('.')[0]}", form),
                 mime=CHECK_MEDIA_TYPES[form],
                 on_click="ignore",
@@ -160,9 +168,10 @@ def _show_downloads(checked: CheckedText, content: bytes) -> None:
             )
 
 
-def _exported(here: Workspace, checked: CheckedText, form: CheckForm, content: bytes) -> bytes:
+def _exported(here: Workspace, checked: CheckedText, form: CheckForm, content: bytes, code: str) -> bytes:
     here.note("check_exported", form=form)
-    return export_check(checked, form, content).content
+    with in_language(code):  # the server asks for it outside of the page
+        return export_check(checked, form, content).content
 
 
 Block = tuple[int, int, list[CheckedStatement]]
@@ -174,9 +183,9 @@ def _choose_blocks(checked: CheckedText) -> list[Block]:
     others = len(checked.statements) - checked.verified
     if not others or not checked.verified:
         return every
-    names = {"all": "Whole text", "others": f"Not verified ({others:,})"}
+    names = {"all": _("Whole text"), "others": _("Not verified ({others})", others=f"{others:,}")}
     wanted = st.segmented_control(
-        "Show", list(names), format_func=names.__getitem__, default="all", required=True, key="check-show"
+        _("Show"), list(names), format_func=names.__getitem__, default="all", required=True, key="check-show"
     )
     if wanted == "all":
         return every
@@ -207,13 +216,13 @@ def _mark(one: CheckedStatement) -> Link | PlainMark:
     sign = SIGNS[one.status]
     if not one.sources:
         return PlainMark(f"[{one.number} {sign}]")
-    hint = f"{one.remark}: “{plain_line(one.sources[0].line, 180)}” — {one.sources[0].place}"
+    hint = f"{translated(one.remark)}: “{plain_line(one.sources[0].line, 180)}” — {one.sources[0].place}"
     return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
 
 
 def _show_statement(one: CheckedStatement) -> None:
     with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
-        st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(one.remark, 400)}")
+        st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(translated(one.remark), 400)}")
         for at, source in enumerate(one.sources[:MOST_SOURCES]):
             st.caption(f"“{label(source.line, SHOWN)}”")
             st.button(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from rag.i18n import _
+
 _HTML = """<div class="copy-buttons"></div><span class="copied" role="status"></span>"""
 _CSS = """
 :host { display: block; }
@@ -37,16 +39,16 @@ export default function ({ data, parentElement }) {
   const row = parentElement.querySelector('.copy-buttons');
   const said = parentElement.querySelector('.copied');
   let forget = 0;
-  row.replaceChildren(...Object.entries(data).map(([name, text]) => {
+  row.replaceChildren(...Object.entries(data.texts).map(([name, text]) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = name;
     button.onclick = async () => {
       try {
         await write(text);
-        said.textContent = 'Copied';
+        said.textContent = data.copied;
       } catch {
-        said.textContent = 'The browser does not allow copying.';
+        said.textContent = data.refused;
       }
       clearTimeout(forget);
       forget = setTimeout(() => { said.textContent = ''; }, 2500);
@@ -61,4 +63,9 @@ _buttons = st.components.v2.component("footnote_copy", html=_HTML, css=_CSS, js=
 
 def copy_buttons(texts: Mapping[str, str], key: str) -> None:
     """Show a button for each text, by the button's name."""
-    _buttons(key=key, data=dict(texts), height="content")
+    words = {
+        "texts": dict(texts),
+        "copied": _("Copied"),
+        "refused": _("The browser does not allow copying."),
+    }
+    _buttons(key=key, data=words, height="content")

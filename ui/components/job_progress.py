@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from rag.i18n import N_, _, ngettext
 from rag.ingest.library import IngestProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
@@ -23,20 +24,19 @@ def follow_job(job: Job[E], describe: Callable[[E | None], tuple[float, str]], *
         st.rerun()
     share, text = describe(job.latest)
     st.progress(min(1.0, share), text=text)
-    st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=key)
-    st.caption("Continues if you leave this page.")
+    st.button(_("Stop"), icon=":material/stop_circle:", on_click=job.cancel, key=key)
+    st.caption(_("Continues if you leave this page."))
 
 
 INGEST_TICK = 1.0  # seconds between updates of the ingest progress
 STATES = {
-    "queued": "Waiting",
-    "reading": "Reading",
-    "searchable_by_words": "Searchable by words",
-    "searchable_by_meaning": "Searchable by meaning",
-    "ready": "Ready",
-    "refused": "Could not be read",
+    "queued": N_("Waiting"),
+    "reading": N_("Reading"),
+    "searchable_by_words": N_("Searchable by words"),
+    "searchable_by_meaning": N_("Searchable by meaning"),
+    "ready": N_("Ready"),
+    "refused": N_("Could not be read"),
 }
-_STAGES = {"reading": "reading", "words": "indexing words", "meaning": "indexing meaning"}
 
 
 def share(progress: IngestProgress | None) -> float:
@@ -46,9 +46,12 @@ def share(progress: IngestProgress | None) -> float:
 
 def step_name(progress: IngestProgress) -> str:
     """Return the ingest step: "indexing meaning, 40 of 128"; pages are counted only where they need OCR."""
-    counted = progress.stage == "meaning" or (progress.stage == "reading" and progress.total > 1)
-    page = "page " if progress.stage == "reading" else ""
-    return _STAGES[progress.stage] + (f", {page}{progress.done} of {progress.total}" if counted else "")
+    numbers = {"done": f"{progress.done:,}", "total": f"{progress.total:,}"}
+    if progress.stage == "meaning":
+        return _("indexing meaning, {done} of {total}", **numbers)
+    if progress.stage == "words":
+        return _("indexing words")
+    return _("reading, page {done} of {total}", **numbers) if progress.total > 1 else _("reading")
 
 
 def unfinished(workspace: Workspace) -> list[DocumentRecord]:
@@ -70,10 +73,14 @@ def show_ingest(workspace: Workspace) -> None:
 def _ingest_strip(workspace: Workspace) -> None:
     running = unfinished(workspace)
     if not running:
-        st.caption("All documents are ready.")
+        st.caption(_("All documents are ready."))
         return
     first = running[0]
     name, progress = label(first.name, 40), workspace.ingest.progress(first.id)
-    step = step_name(progress) if progress else "waiting"
-    text = f"{name}: {step}" if len(running) == 1 else f"Reading {len(running):,} files: {name}"
+    if len(running) == 1:
+        text = _("{name}: {reason}", name=name, reason=step_name(progress) if progress else _("waiting"))
+    else:
+        text = ngettext(
+            "Reading {count} file: {name}", "Reading {count} files: {name}", len(running), name=name
+        )
     st.progress(share(progress), text=text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rag.i18n import _
 from rag.text.tables import TableBlock, cells, markdown_table, read_tables
 
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
@@ -219,7 +220,7 @@ def safe_answer(
     at = {offset: number for number, (offset, _) in enumerate(links)}
     text = text.replace(_OPEN, "\ufffd").replace(_CLOSE, "\ufffd")
     numbered, end = "", 0
-    for number, (offset, _) in sorted(enumerate(notes, len(links)), key=lambda note: note[1][0]):
+    for number, (offset, _note) in sorted(enumerate(notes, len(links)), key=lambda note: note[1][0]):
         numbered += f"{_numbered(text, end, offset, at, table)} {_OPEN}{number}{_CLOSE}"
         end = max(end, offset)
     numbered += _numbered(text, end, len(text), at, table)
@@ -313,7 +314,7 @@ class _Blocks:
         return "| " + " | ".join((shown + [""] * width)[:width]) + " |"
 
     def _inline(self, text: str) -> str:
-        text = _IMAGE.sub(lambda m: f"{m[1]} (image not shown)", text)
+        text = _IMAGE.sub(lambda m: _("{name} (image not shown)", name=m[1]), text)
         text = _LINK.sub(lambda m: f"{m[1]} ({m[2]})" if m[2] else m[1], text)
         out, end = [], 0
         for match in _INLINE.finditer(text):

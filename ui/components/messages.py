@@ -8,6 +8,7 @@ from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from storage.errors import FootnoteError
 from ui.components.markdown import escape_text, label
 
@@ -51,8 +52,8 @@ def show_refusal() -> Iterator[None]:
 
 
 def show_sentence(error: object) -> None:
-    """Show the sentence of an error."""
-    st.error(escape_text(str(error)), icon=":material/error:")
+    """Show the sentence of an error, in the language of the page."""
+    st.error(escape_text(translated(str(error))), icon=":material/error:")
 
 
 def show_error(error: FootnoteError) -> None:
@@ -72,7 +73,7 @@ def flash_errors(act: Callable[P, object]) -> Callable[P, None]:
         try:
             act(*args, **kwargs)
         except FootnoteError as error:
-            flash(label(str(error), 300), ":material/error:")
+            flash(label(translated(str(error)), 300), ":material/error:")
 
     return wrapped
 
@@ -91,9 +92,24 @@ def action(
     st.button(name, icon=f":material/{icon}:", key=key, type=kind, on_click=callback, args=args, **options)
 
 
+def dialog(
+    title: str, icon: str, width: Literal["small", "medium", "large"] = "small"
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Make a function open a dialog, whose title is in the language of the page."""
+
+    def decorate(body: Callable[P, None]) -> Callable[P, None]:
+        @wraps(body)
+        def opened(*args: P.args, **kwargs: P.kwargs) -> None:
+            st.dialog(translated(title), width=width, icon=icon)(body)(*args, **kwargs)
+
+        return opened
+
+    return decorate
+
+
 def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
     """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
-    with st.popover("Rename", icon=":material/edit:", type="tertiary", key=at):
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=at):
         st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(act))
 
 
@@ -106,12 +122,12 @@ def _confirm(consequence: str, key: str, act: Callable[[], None]) -> None:
     st.markdown(consequence)
     with st.container(horizontal=True):
         if st.button(
-            "Delete permanently",
+            _("Delete permanently"),
             type="primary",
             icon=":material/delete:",
             key=key,
             on_click=flash_errors(act),
         ):
             st.rerun()
-        if st.button("Cancel", key=f"keep-{key}"):
+        if st.button(_("Cancel"), key=f"keep-{key}"):
             st.rerun()

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from rag.undo import Deletions
 from ui.components.markdown import label
 from ui.components.messages import flash
@@ -22,10 +23,10 @@ def _show(deletions: Deletions) -> None:
         st.rerun()
         return
     with st.container(key="undo", horizontal=True, gap="small", vertical_alignment="center", wrap=False):
-        st.markdown(f"{label(waiting.said, 80)} deleted.", width="stretch")
-        st.button("Undo", icon=":material/undo:", key="undo-delete", on_click=_undo, args=(deletions,))
+        st.markdown(_("{name} deleted.", name=label(translated(waiting.said), 80)), width="stretch")
+        st.button(_("Undo"), icon=":material/undo:", key="undo-delete", on_click=_undo, args=(deletions,))
 
 
 def _undo(deletions: Deletions) -> None:
     if deletions.undo() is None:
-        flash("Too late to undo: it is deleted.", ":material/info:")
+        flash(_("Too late to undo: it is deleted."), ":material/info:")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.text.dates import spoken_period
 from rag.workspace import Workspace
 from storage.records import DocumentFact, DocumentRecord
@@ -12,30 +13,32 @@ from ui.components.markdown import label
 MOST = 8  # facts of a kind that are shown
 AROUND = 60  # characters shown on each side of the words of a fact
 _KINDS = {
-    "title": "Title",
-    "author": "Author",
-    "form": "Form",
-    "date": "Date",
-    "period": "Period",
-    "language": "Language",
-    "name": "Parties",
-    "alias": "Names it uses",
-    "term": "Terms",
-    "unit": "Tables",
+    "title": N_("Title"),
+    "author": N_("Author"),
+    "form": N_("Form"),
+    "date": N_("Date"),
+    "period": N_("Period"),
+    "language": N_("Language"),
+    "name": N_("Parties"),
+    "alias": N_("Names it uses"),
+    "term": N_("Terms"),
+    "unit": N_("Tables"),
 }
 _LANGUAGES = {
-    "en": "English",
-    "ko": "Korean",
-    "ja": "Japanese",
-    "zh": "Chinese",
-    "de": "German",
-    "fr": "French",
+    "en": N_("English"),
+    "ko": N_("Korean"),
+    "ja": N_("Japanese"),
+    "zh": N_("Chinese"),
+    "de": N_("German"),
+    "fr": N_("French"),
 }
 
 
 def show(record: DocumentRecord, here: Workspace) -> None:
     """Show an expander with the facts of a document; they are read when it is opened."""
-    opened = st.expander("About this document", type="compact", on_change="rerun", key=f"about-{record.id}")
+    opened = st.expander(
+        _("About this document"), type="compact", on_change="rerun", key=f"about-{record.id}"
+    )
     if opened.open:
         with opened:
             facts = here.library.facts_of(record.id)
@@ -52,22 +55,30 @@ def lines(facts: Sequence[DocumentFact], text: str) -> Iterator[str]:
     for kind, title in _KINDS.items():
         found = list({fact.value: fact for fact in reversed(facts) if fact.kind == kind}.values())[::-1]
         if found:
-            yield f"- **{title}**"
+            yield f"- **{translated(title)}**"
         yield from (f"    - {_line(fact, text)}" for fact in found[:MOST])
         if len(found) > MOST:
-            yield f"    - and {len(found) - MOST:,} more"
+            yield "    " + _("- and {number} more", number=f"{len(found) - MOST:,}")
 
 
 def _line(fact: DocumentFact, text: str) -> str:
-    value = _LANGUAGES.get(fact.value, fact.value) if fact.kind == "language" else spoken_period(fact.value)
+    value = (
+        translated(_LANGUAGES.get(fact.value, fact.value))
+        if fact.kind == "language"
+        else spoken_period(fact.value)
+    )
     shown = label(value, 120)
     if fact.means and fact.kind in ("alias", "term"):
         shown += f": {label(fact.means, 120)}"
     if fact.kind == "period" and fact.means:
         shown += f" ({label(fact.means, 20)})"
     if fact.start is None or fact.end is None:
-        return shown if fact.kind == "language" else f"{shown}, from the file’s name or properties"
-    return f"{shown}, from “{label(_quoted(text, fact.start, fact.end), 200)}”"
+        return (
+            shown
+            if fact.kind == "language"
+            else _("{value}, from the file’s name or properties", value=shown)
+        )
+    return _("{value}, from “{quote}”", value=shown, quote=label(_quoted(text, fact.start, fact.end), 200))
 
 
 def _quoted(text: str, start: int, end: int) -> str:

@@ -7,6 +7,7 @@ from typing import get_args
 
 import streamlit as st
 
+from rag.i18n import N_, _, ngettext, translated
 from rag.ingest.queue import Resplit
 from rag.text.chunking import Splitter, Splitting
 from rag.workspace import Workspace
@@ -18,47 +19,48 @@ from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.chat import scope
 from ui.components.job_progress import follow_job, share, step_name
-from ui.components.labels import count
 from ui.components.markdown import label, plain_line
-from ui.components.messages import confirm_deletion, flash, flash_errors, rename_action
+from ui.components.messages import confirm_deletion, dialog, flash, flash_errors, rename_action
 
 SMALLEST, LARGEST = 100, 8000  # letters of a passage
 _METHODS = {
-    "sections": "Sections and sentences",
+    "sections": N_("Sections and sentences"),
     "recursive": "RecursiveCharacterTextSplitter",
     "markdown": "MarkdownHeaderTextSplitter",
 }
-_OF_METHODS = (
+_OF_METHODS = N_(
     "The last two are LangChain's. They count every character alike and have no shortest section. The "
     "Markdown one starts a passage at each heading."
 )
-_LETTERS = "In Latin letters. A Hangul, Kana or Han character counts as 2.7."
+_LETTERS = N_("In Latin letters. A Hangul, Kana or Han character counts as 2.7.")
 
 
 def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
     now = Splitting(**chosen.splitting) if chosen.splitting else Splitting()
     with (
         st.popover(
-            "Passages", icon=":material/format_line_spacing:", type="tertiary", key="collection-passages"
+            _("Passages"), icon=":material/format_line_spacing:", type="tertiary", key="collection-passages"
         ),
         st.form(f"splitting-{chosen.id}", border=False),
     ):
-        repeats = "The most text that a passage repeats from the one before it."
-        joined = "Shorter sections are joined with their neighbours."
-        size = st.number_input("Longest passage", SMALLEST, LARGEST, now.size, 50, help=_LETTERS)
-        overlap = st.number_input("Overlap", 0, LARGEST, now.overlap, 10, help=repeats)
-        minimum = st.number_input("Shortest section", 0, LARGEST, now.minimum, 50, help=joined)
+        repeats = _("The most text that a passage repeats from the one before it.")
+        joined = _("Shorter sections are joined with their neighbours.")
+        size = st.number_input(
+            _("Longest passage"), SMALLEST, LARGEST, now.size, 50, help=translated(_LETTERS)
+        )
+        overlap = st.number_input(_("Overlap"), 0, LARGEST, now.overlap, 10, help=repeats)
+        minimum = st.number_input(_("Shortest section"), 0, LARGEST, now.minimum, 50, help=joined)
         splitter = st.selectbox(
-            "Method",
+            _("Method"),
             get_args(Splitter),
             index=get_args(Splitter).index(now.splitter),
-            format_func=_METHODS.__getitem__,
-            help=_OF_METHODS,
+            format_func=lambda method: translated(_METHODS[method]),
+            help=translated(_OF_METHODS),
         )
         st.caption(_consequence(chosen.documents))
         with st.container(horizontal=True, gap="small"):
-            change = st.form_submit_button("Change", type="primary")
-            usual = st.form_submit_button("Reset to default", disabled=chosen.splitting is None)
+            change = st.form_submit_button(_("Change"), type="primary")
+            usual = st.form_submit_button(_("Reset to default"), disabled=chosen.splitting is None)
     if change or usual:
         _change(
             here,
@@ -69,22 +71,24 @@ def _show_passage_sizes(here: Workspace, chosen: CollectionRecord) -> None:
 
 
 def _show_instructions(here: Workspace, chosen: CollectionRecord) -> None:
-    name = "Instructions"
+    name = _("Instructions")
     with (
         st.popover(name, icon=":material/edit_note:", type="tertiary", key="collection-instructions"),
         st.form(f"instructions-{chosen.id}", border=False),
     ):
         text = st.text_area(
-            "How answers are written",
+            _("How answers are written"),
             chosen.instructions,
             max_chars=LONGEST_INSTRUCTIONS,
-            placeholder="Answer in Korean. Call the tenant “the lessee”. Use short lists.",
-            help="Tone, language, terms and format, for answers from this collection's documents.",
+            placeholder=_("Answer in Korean. Call the tenant “the lessee”. Use short lists."),
+            help=_("Tone, language, terms and format, for answers from this collection's documents."),
         )
-        st.caption("A language model reads them. What it writes is checked against the documents as before.")
-        if st.form_submit_button("Save", type="primary"):
+        st.caption(
+            _("A language model reads them. What it writes is checked against the documents as before.")
+        )
+        if st.form_submit_button(_("Save"), type="primary"):
             here.library.collections.instruct(chosen.id, text)
-            flash("Instructions saved.", ":material/edit_note:")
+            flash(_("Instructions saved."), ":material/edit_note:")
             st.rerun()
 
 
@@ -98,27 +102,43 @@ def show_progress(here: Workspace) -> None:
     if due:
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key="splitting-due"):
             st.caption(
-                f"{count(due, 'document is', 'documents are')} still indexed with the old sizes.",
+                ngettext(
+                    "{count} document is still indexed with the old sizes.",
+                    "{count} documents are still indexed with the old sizes.",
+                    due,
+                ),
                 width="content",
             )
             st.button(
-                "Re-index", key="split-anew", type="tertiary", on_click=flash_errors(here.ingest.split_if_due)
+                _("Re-index"),
+                key="split-anew",
+                type="tertiary",
+                on_click=flash_errors(here.ingest.split_if_due),
             )
 
 
 def _resplit_progress(step: Resplit | None) -> tuple[float, str]:
     if step is None:
-        return 0.0, "Re-indexing documents"
-    where = f"{step.done + 1:,} of {step.total:,}"
+        return 0.0, _("Re-indexing documents")
     part = (step.done + share(step.step)) / max(1, step.total)
-    return part, f"Re-indexing, {where}: {label(step.document, 60)}, {step_name(step.step)}"
+    return part, _(
+        "Re-indexing, {at} of {total}: {name}, {step}",
+        at=f"{step.done + 1:,}",
+        total=f"{step.total:,}",
+        name=label(step.document, 60),
+        step=step_name(step.step),
+    )
 
 
 def _consequence(documents: int) -> str:
     if not documents:
-        return "Applies to documents you add from now on."
-    what = count(documents, "document")
-    return f"{what} will be re-indexed. Search keeps working meanwhile, and answers keep their quotes."
+        return _("Applies to documents you add from now on.")
+    return ngettext(
+        "{count} document will be re-indexed. Search keeps working meanwhile, and answers keep their quotes.",
+        "{count} documents will be re-indexed. Search keeps working meanwhile, and answers keep "
+        "their quotes.",
+        documents,
+    )
 
 
 @flash_errors
@@ -129,18 +149,18 @@ def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Spli
         del kept["splitter"]  # as it was stored before there was a choice
     here.library.collections.set_splitting(chosen.id, kept)
     here.ingest.split_if_due()
-    flash("Saved.", ":material/check:")
+    flash(_("Saved."), ":material/check:")
 
 
 EVERY, NONE = "every", "none"  # filter values beside collection ids
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
 TAG, STATUS = "documents-tag", "documents-status"
 _STATUSES: dict[str, tuple[State, ...]] = {
-    "Ready": ("ready",),
-    "In progress": UNFINISHED,
-    "Could not be read": ("refused",),
+    N_("Ready"): ("ready",),
+    N_("In progress"): UNFINISHED,
+    N_("Could not be read"): ("refused",),
 }
-UNSORTED = "Unsorted"
+UNSORTED = N_("Unsorted")
 
 
 def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
@@ -148,20 +168,20 @@ def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
-            "Find documents",
+            _("Find documents"),
             key=SEARCH,
             icon=":material/search:",
-            placeholder="Part of a name or tag",
+            placeholder=_("Part of a name or tag"),
             persist_state="page",
             live="300ms",
         )
         # No counts in the names: a selectbox loses its value when its options change.
-        names = {EVERY: scope.ALL, **_names(collections.values()), NONE: UNSORTED}
+        names = {EVERY: translated(scope.ALL), **_names(collections.values()), NONE: translated(UNSORTED)}
         if not collections or st.session_state.get(SHOWN) not in names:
             st.session_state[SHOWN] = EVERY
         if collections:
             st.selectbox(
-                "Collection",
+                _("Collection"),
                 list(names),
                 format_func=lambda id_: names.get(id_, id_),
                 key=SHOWN,
@@ -180,9 +200,16 @@ def _choose_more(here: Workspace, records: Sequence[DocumentRecord]) -> None:
     if st.session_state.get(TAG) not in tags:
         st.session_state[TAG] = None
     if tags:
-        st.selectbox("Tag", tags, index=None, placeholder="Any", key=TAG)
+        st.selectbox(_("Tag"), tags, index=None, placeholder=_("Any"), key=TAG)
     if any(record.state != "ready" for record in records):
-        st.selectbox("Status", list(_STATUSES), index=None, placeholder="Any", key=STATUS)
+        st.selectbox(
+            _("Status"),
+            [str.__str__(one) for one in _STATUSES],
+            index=None,
+            format_func=translated,
+            placeholder=_("Any"),
+            key=STATUS,
+        )
     else:
         st.session_state[STATUS] = None
 
@@ -212,30 +239,33 @@ def show_nothing_found(here: Workspace) -> None:
     collections = {one.id: one for one in here.library.collections.list()}
     chosen = collections.get(st.session_state.get(SHOWN, EVERY))
     if chosen is None or chosen.documents:
-        st.caption("No matching documents.")
+        st.caption(_("No matching documents."))
         return
     st.markdown(
-        f"**{label(chosen.name, 60)}** is empty. Drop files above, or add documents you have already."
+        _(
+            "**{name}** is empty. Drop files above, or add documents you have already.",
+            name=label(chosen.name, 60),
+        )
     )
-    if st.button("Add documents", icon=":material/add:", key="collection-fill"):
+    if st.button(_("Add documents"), icon=":material/add:", key="collection-fill"):
         _fill_dialog(chosen, here)
 
 
-@st.dialog("Add documents", icon=":material/add:")
+@dialog(N_("Add documents"), ":material/add:")
 def _fill_dialog(chosen: CollectionRecord, here: Workspace) -> None:
     names = scope.distinct(
         {one.id: plain_line(one.name, 80) for one in here.documents() if one.replaces is None}
     )
-    st.markdown(f"To **{label(chosen.name, 60)}**")
+    st.markdown(_("To **{name}**", name=label(chosen.name, 60)))
     picked = st.multiselect(
-        "Documents",
+        _("Documents"),
         list(names),
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="Type part of a name",
+        placeholder=_("Type part of a name"),
         key=f"fill-{chosen.id}",
     )
     add = st.button(
-        "Add",
+        _("Add"),
         type="primary",
         key=f"fill-now-{chosen.id}",
         disabled=not picked,
@@ -249,7 +279,15 @@ def _fill_dialog(chosen: CollectionRecord, here: Workspace) -> None:
 def _fill(chosen: CollectionRecord, here: Workspace) -> None:
     moved = here.library.collections.put(st.session_state[f"fill-{chosen.id}"], chosen.id)
     here.ingest.split_if_due()
-    flash(f"{count(moved, 'document')} added to {label(chosen.name, 60)}.", ":material/folder:")
+    flash(
+        ngettext(
+            "{count} document added to {name}.",
+            "{count} documents added to {name}.",
+            moved,
+            name=label(chosen.name, 60),
+        ),
+        ":material/folder:",
+    )
 
 
 def choose_target(here: Workspace) -> str | None:
@@ -261,11 +299,13 @@ def choose_target(here: Workspace) -> str | None:
     if st.session_state.get(ADD_TO) not in names:
         st.session_state[ADD_TO] = None
     return st.selectbox(
-        "Add to collection",
+        _("Add to collection"),
         list(names),
         index=None,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder=f"{names[looked_at]} (shown below)" if looked_at in names else UNSORTED,
+        placeholder=_("{name} (shown below)", name=names[looked_at])
+        if looked_at in names
+        else translated(UNSORTED),
         key=ADD_TO,
     ) or (looked_at if looked_at in names else None)
 
@@ -275,37 +315,53 @@ def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
 
 
 def _show_new(here: Workspace) -> None:
-    with st.popover("New collection", icon=":material/create_new_folder:", key="collection-new"):
+    with st.popover(_("New collection"), icon=":material/create_new_folder:", key="collection-new"):
         st.text_input(
-            "New collection name",
+            _("New collection name"),
             max_chars=LONGEST_NAME,
             key=NEW,
             on_change=_create,
             args=(here,),
             help=(
-                "Group documents by project, type or year. A document is in one collection; a chat can "
-                "search several."
+                _(
+                    "Group documents by project, type or year. A document is in one collection; a chat can "
+                    "search several."
+                )
             ),
         )
 
 
 def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
     with st.container(key="collection-actions", horizontal=True, gap="small"):
-        if st.button("Chat with collection", icon=":material/forum:", type="tertiary", key="collection-chat"):
+        if st.button(
+            _("Chat with collection"), icon=":material/forum:", type="tertiary", key="collection-chat"
+        ):
             scope.choose_next([chosen.id])
             st.switch_page(pages.CHAT)
         key = f"collection-name-{chosen.id}"
         rename = partial(_rename, here, chosen.id, key)
-        rename_action("Collection name", chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
+        rename_action(_("Collection name"), chosen.name, LONGEST_NAME, key, rename, at="collection-rename")
         _show_passage_sizes(here, chosen)
         _show_instructions(here, chosen)
-        if st.button("Delete", icon=":material/delete:", type="tertiary", key="collection-delete"):
-            held = "document stays" if chosen.documents == 1 else f"{chosen.documents:,} documents stay"
-            stay = f". Its {held}, unsorted" if chosen.documents else ""
+        if st.button(_("Delete"), icon=":material/delete:", type="tertiary", key="collection-delete"):
+            name = label(chosen.name)
+            after = _(
+                "Chats that search only this collection will find nothing until you change what they search."
+            )
+            said = (
+                ngettext(
+                    "**{name}** will be deleted. Its document stays, unsorted. {reason}",
+                    "**{name}** will be deleted. Its {count} documents stay, unsorted. {reason}",
+                    chosen.documents,
+                    name=name,
+                    reason=after,
+                )
+                if chosen.documents
+                else _("**{name}** will be deleted. {reason}", name=name, reason=after)
+            )
             confirm_deletion(
-                "Delete this collection?",
-                f"**{label(chosen.name)}** will be deleted{stay}. Chats that search "
-                "only this collection will find nothing until you change what they search.",
+                _("Delete this collection?"),
+                said,
                 key=f"collection-remove-{chosen.id}",
                 act=lambda: _delete(here, chosen),
             )
@@ -316,7 +372,7 @@ def _create(here: Workspace) -> None:
     created = here.library.collections.create(str(st.session_state[NEW]))
     st.session_state[NEW] = ""
     st.session_state[SHOWN] = created.id
-    flash(f"Collection “{label(created.name, 60)}” created.", ":material/folder:")
+    flash(_("Collection “{name}” created.", name=label(created.name, 60)), ":material/folder:")
 
 
 def _rename(here: Workspace, collection_id: str, key: str) -> None:
@@ -330,4 +386,4 @@ def _rename(here: Workspace, collection_id: str, key: str) -> None:
 def _delete(here: Workspace, chosen: CollectionRecord) -> None:
     here.library.collections.delete(chosen.id)
     here.ingest.split_if_due()
-    flash(f"{label(chosen.name, 60)} was deleted. Its documents stay.", ":material/delete:")
+    flash(_("{name} was deleted. Its documents stay.", name=label(chosen.name, 60)), ":material/delete:")

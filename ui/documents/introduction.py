@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from rag.chat.introduction import Introduction
+from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import DocumentRecord
 from ui import pages
 from ui.components.job_progress import share, step_name
-from ui.components.labels import count
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_errors, show_refusal
 
-SUMMARISE = "Summarise this document."
+SUMMARISE = N_("Summarise this document.")
 Open = Callable[[str], None]
 TICK = 0.5  # seconds between updates
 NEW = timedelta(days=1)  # in which the chat page introduces what was added
@@ -48,33 +48,36 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
         return
     if live and _has_ended(record, here):
         st.rerun()  # without polling
-    sheets = f" · {count(record.pages, 'page')}" if record.pages else ""
+    sheets = f" · {ngettext('{count} page', '{count} pages', record.pages)}" if record.pages else ""
     st.markdown(f"**{label(record.name, 90)}**{sheets}")
     if record.state == "refused":
-        st.error(escape_text(record.reason or "This file could not be read."), icon=":material/error:")
+        st.error(
+            escape_text(translated(record.reason) if record.reason else _("This file could not be read.")),
+            icon=":material/error:",
+        )
     elif record.state not in SEARCHABLE:
         progress = here.ingest.progress(record.id)
-        st.progress(share(progress), text=step_name(progress).capitalize() if progress else "Waiting")
+        st.progress(share(progress), text=step_name(progress).capitalize() if progress else _("Waiting"))
     else:
         job = here.introduction(record.id)
         _show_made(record, job.latest or Introduction(), here, making=not job.done)
         if open_document is not None:
-            action("Open document", "menu_book", "introduction-open", open_document, record.id)
+            action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
 
 
 def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, making: bool) -> None:
     if made.summary:
         st.markdown(escape_text(made.summary))
     if made.questions:
-        st.caption("Ask")
+        st.caption(_("Ask"))
     with st.container(gap="xsmall", key="introduction-questions"):
         for number, question in enumerate(made.questions):
             if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
                 ask_about(record, question, here)
     if making:
-        st.caption("Looking for questions that this document answers…")
-    if st.button("Summarise", icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
-        ask_about(record, SUMMARISE, here)
+        st.caption(_("Looking for questions that this document answers…"))
+    if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
+        ask_about(record, translated(SUMMARISE), here)
 
 
 def ask_about(record: DocumentRecord, question: str, here: Workspace) -> None:

@@ -5,12 +5,12 @@ from pathlib import PurePath
 
 import streamlit as st
 
+from rag.i18n import _, enumerated, ngettext, translated, written_day
 from rag.undo import WaitingDeletion
 from rag.workspace import Workspace
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
-from ui.components.labels import count
 from ui.components.markdown import plain_line
 from ui.components.messages import flash_errors, show_errors
 from ui.components.pagination import paginated
@@ -33,7 +33,7 @@ def show() -> None:
     show_report("documents")
     records = here.documents()
     if not records:
-        st.markdown("No documents yet. Drop files above; you can ask within seconds.")
+        st.markdown(_("No documents yet. Drop files above; you can ask within seconds."))
         return
     collections.choose_shown(here, records)
     collections.show_progress(here)
@@ -87,7 +87,7 @@ def rows(
             id=record.id,
             name=plain_line(record.name, 120),
             kind=kind_of(record.name),
-            added=f"{record.created.day} {record.created:%b %Y}",
+            added=written_day(record.created),
             pages=f"{record.pages:,}" if record.pages else "",
             collection=plain_line(collections.get(record.collection_id or "", ""), 60),
             tags=tuple(plain_line(tag, 40) for tag in tags.get(record.id, ())),
@@ -107,7 +107,7 @@ def kind_of(name: str) -> str:
     >>> kind_of("a.pdf"), kind_of("README")
     ('PDF', 'File')
     """
-    return PurePath(name).suffix[1:8].upper() or "File"
+    return PurePath(name).suffix[1:8].upper() or _("File")
 
 
 def sorted_records(
@@ -124,7 +124,7 @@ def sorted_records(
         "pages": lambda record: record.pages or 0,
         "collection": lambda record: collections.get(record.collection_id or "", "").casefold(),
         "tags": lambda record: [tag.casefold() for tag in tags.get(record.id, ())],
-        "status": lambda record: STATES[record.state],
+        "status": lambda record: str(STATES[record.state]),
     }
     by_name = sorted(records, key=lambda record: record.name.casefold())
     key: Callable[[DocumentRecord], object] = keys.get(order.column, keys["added"])
@@ -135,24 +135,25 @@ def origin(sources: Sequence[str]) -> str:
     """Return the names of a document's sources.
 
     >>> origin(["Our wiki", "보고서"]), origin(["a", "b", "c"]), origin([])
-    ('From Our wiki and 보고서', 'From a and b and 1 more source', '')
+    ('From Our wiki and 보고서', 'From a, b, and 1 more source', '')
     """
-    named = " and ".join(plain_line(name, 40) for name in sources[:2])
-    more = len(sources) - 2
-    return f"From {named}" * bool(sources) + (f" and {count(more, 'more source')}" if more > 0 else "")
+    named, more = [plain_line(name, 40) for name in sources[:2]], len(sources) - 2
+    if more > 0:
+        named.append(ngettext("{count} more source", "{count} more sources", more))
+    return _("From {names}", names=enumerated(named)) if named else ""
 
 
 def _status(record: DocumentRecord, here: Workspace) -> str:
     progress = here.ingest.progress(record.id)
     if progress is None:
-        return STATES[record.state]
+        return translated(STATES[record.state])
     part = f" ({share(progress):.0%})" if share(progress) else ""
     return step_name(progress).capitalize() + part
 
 
 def _note(record: DocumentRecord) -> str:
-    replacing = "Reading a new version." if record.replaces and record.state != "refused" else ""
-    return " ".join(filter(None, (record.reason, record.note, replacing)))
+    replacing = _("Reading a new version.") if record.replaces and record.state != "refused" else ""
+    return " ".join(filter(None, (translated(record.reason or ""), translated(record.note or ""), replacing)))
 
 
 def _order_by(column: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from rag.ingest.page_images import WantedPage
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
@@ -44,7 +45,7 @@ def show_chosen(here: Workspace) -> None:
     try:
         record = here.library.documents.get(document_id)
     except NotFound:
-        st.toast("Document not found. It may have been deleted.")
+        st.toast(_("Document not found. It may have been deleted."))
         _close()
         return
     with st.container(key=PANEL, gap="small"), show_refusal():
@@ -63,18 +64,18 @@ def _show_head(record: DocumentRecord) -> None:
         key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
     ):
         st.markdown(f"**{label(record.name, 80)}**", width="stretch")
-        icon_button("Close", "close", _close, "", shortcut="Esc")
+        icon_button(_("Close"), "close", _close, "", shortcut="Esc")
 
 
 def _show_actions(record: DocumentRecord, here: Workspace) -> None:
     with st.container(key="document-actions", horizontal=True, gap="small"):
-        if record.chunks and st.button("Summarise", icon=":material/summarize:", key="document-summarise"):
-            introduction.ask_about(record, introduction.SUMMARISE, here)
+        if record.chunks and st.button(_("Summarise"), icon=":material/summarize:", key="document-summarise"):
+            introduction.ask_about(record, translated(introduction.SUMMARISE), here)
         if selection.show_chat([record], key="document"):
             st.switch_page(pages.CHAT)
-        with st.popover("More", type="tertiary", key="document-more"):
+        with st.popover(_("More"), type="tertiary", key="document-more"):
             st.download_button(
-                "Download original",
+                _("Download original"),
                 data=lambda: here.original(record.id),
                 file_name=record.name,
                 icon=":material/download:",
@@ -83,12 +84,12 @@ def _show_actions(record: DocumentRecord, here: Workspace) -> None:
                 type="tertiary",
             )
             selection.show_filing([record], here, key="document")
-            action("Delete", "delete", "document-delete", selection.delete, [record], here, _close)
+            action(_("Delete"), "delete", "document-delete", selection.delete, [record], here, _close)
 
 
 def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     if not record.chunks:
-        st.markdown(f"{STATES[record.state]}. {escape_text(record.reason or '')}")
+        st.markdown(f"{translated(STATES[record.state])}. {escape_text(translated(record.reason or ''))}")
         return
     text = here.library.documents.text(record.id)
     spans = here.library.documents.pages(record.id)
@@ -108,7 +109,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
 
 def _show_introduction(record: DocumentRecord, here: Workspace) -> None:
     key = f"introduction-{record.id}"
-    opened = st.expander("Summary and questions", type="compact", on_change="rerun", key=key)
+    opened = st.expander(_("Summary and questions"), type="compact", on_change="rerun", key=key)
     if opened.open:
         with opened:
             introduction.show(record, here)
@@ -118,9 +119,9 @@ def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:
     """Show the search inside the document; return the places of the words, and which of them is looked at."""
     with st.container(key="document-find-bar", horizontal=True, gap="xsmall", vertical_alignment="center"):
         words = st.text_input(
-            "Search in this document",
+            _("Search in this document"),
             key=f"{_FIND}-{record.id}",
-            placeholder="Search in this document",
+            placeholder=_("Search in this document"),
             icon=":material/search:",
             label_visibility="collapsed",
             live="300ms",
@@ -135,11 +136,14 @@ def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:
 
 def _show_hits(words: str, hits: Sequence[Span], at: int) -> None:
     if not hits:
-        st.caption("No match", width="content")
+        st.caption(_("No match"), width="content")
         return
-    st.caption(f"{at + 1} of {len(hits)}{'+' * (len(hits) == MOST_HITS)}", width="content")
-    icon_button("Previous match", "arrow_upward", _go_to_hit, (words, at - 1) if at else None)
-    icon_button("Next match", "arrow_downward", _go_to_hit, (words, at + 1) if at + 1 < len(hits) else None)
+    total = f"{len(hits)}{'+' * (len(hits) == MOST_HITS)}"
+    st.caption(_("{at} of {total}", at=at + 1, total=total), width="content")
+    icon_button(_("Previous match"), "arrow_upward", _go_to_hit, (words, at - 1) if at else None)
+    icon_button(
+        _("Next match"), "arrow_downward", _go_to_hit, (words, at + 1) if at + 1 < len(hits) else None
+    )
 
 
 def _go_to_hit(hit: tuple[str, int]) -> None:
@@ -195,20 +199,21 @@ def _number(parts: Sequence[PageSpan], hit: Span | None) -> int:
 def _show_turning(record: DocumentRecord, parts: Sequence[PageSpan], number: int, *, by_pages: bool) -> None:
     if len(parts) < 2:
         return
-    noun = "Page" if by_pages else "Part"
 
     def turn(to: int) -> None:
         choose(record.id, to)
 
     with st.container(key="source-pages", horizontal=True, gap="xsmall", vertical_alignment="center"):
-        icon_button(f"Previous {noun.lower()}", "chevron_left", turn, number - 1 if number > 1 else None)
-        st.caption(f"{noun} {number:,} of {len(parts):,}", width="content")
-        icon_button(
-            f"Next {noun.lower()}", "chevron_right", turn, number + 1 if number < len(parts) else None
-        )
+        before, after = number - 1 if number > 1 else None, number + 1 if number < len(parts) else None
+        at = {"number": f"{number:,}", "total": f"{len(parts):,}"}
+        previous = _("Previous page") if by_pages else _("Previous part")
+        icon_button(previous, "chevron_left", turn, before)
+        said = _("Page {number} of {total}", **at) if by_pages else _("Part {number} of {total}", **at)
+        st.caption(said, width="content")
+        icon_button(_("Next page") if by_pages else _("Next part"), "chevron_right", turn, after)
         if by_pages:
             large = bool(st.session_state.get(_LARGE))
-            name, icon = ("Fit page", "zoom_out") if large else ("Enlarge page", "zoom_in")
+            name, icon = (_("Fit page"), "zoom_out") if large else (_("Enlarge page"), "zoom_in")
             icon_button(name, icon, _enlarge, not large)
 
 
@@ -224,15 +229,22 @@ def _show_page(
         here.library.files.path(record.sha256), span.number, text[span.start : span.end], tuple(inside)
     )
     try:
-        with st.spinner("Loading page…"):
+        with st.spinner(_("Loading page…")):
             drawn = services().page_images.draw(page)
     except FootnoteError as error:
-        st.info(f"Cannot show this page. {escape_text(str(error))}", icon=":material/image_not_supported:")
+        st.info(
+            _("Cannot show this page. {reason}", reason=escape_text(translated(str(error)))),
+            icon=":material/image_not_supported:",
+        )
         _show_text(text, span, None, plain=True)
         return
     with st.container(key="source-page-large" if st.session_state.get(_LARGE) else "source-page"):
-        said = ", matches highlighted" if inside and drawn.certain else ""
-        st.image(drawn.png, width="stretch", alt=f"Page {span.number}{said}")
+        said = (
+            _("Page {number}, matches highlighted", number=span.number)
+            if inside and drawn.certain
+            else _("Page {number}", number=span.number)
+        )
+        st.image(drawn.png, width="stretch", alt=said)
 
 
 def _show_text(text: str, span: PageSpan, hit: Span | None, *, plain: bool) -> None:

@@ -1,5 +1,6 @@
 """Offer of the sample document to an empty library."""
 
+from rag.i18n import _
 from rag.sample import NAME, sample_text
 from rag.workspace import Workspace
 from ui.components.messages import action
@@ -7,7 +8,7 @@ from ui.components.messages import action
 
 def offer_sample(here: Workspace) -> None:
     """Show a button that adds the sample document."""
-    action("Try a sample document", "draft", "add-sample", _add, here, kind="secondary")
+    action(_("Try a sample document"), "draft", "add-sample", _add, here, kind="secondary")
 
 
 def _add(here: Workspace) -> None:

@@ -4,15 +4,15 @@ from collections.abc import Callable, Collection, Sequence
 
 import streamlit as st
 
+from rag.i18n import N_, N_plural, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.collections import LONGEST_NAME, CollectionRecord, Collections
 from storage.records import DocumentRecord
 from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.chat import scope
-from ui.components.labels import count
 from ui.components.markdown import label, plain_line
-from ui.components.messages import action, flash, flash_errors
+from ui.components.messages import action, dialog, flash, flash_errors
 from ui.documents.collections import UNSORTED
 
 SELECTED, _VERSION = "documents-selected", "documents-selected-version"
@@ -48,15 +48,20 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
     ):
         if not records:
             sheets = sum(record.pages or 0 for record in listed)
-            totals = [count(len(listed), "document"), *([count(sheets, "page")] if sheets else [])]
+            totals = [
+                ngettext("{count} document", "{count} documents", len(listed)),
+                *([ngettext("{count} page", "{count} pages", sheets)] if sheets else []),
+            ]
             st.caption(" · ".join(totals), width="content")
             if listed:
                 ids = [record.id for record in listed]
-                action(f"Select all {len(ids):,}", "select_all", "select-all", select, ids)
+                action(
+                    _("Select all {number}", number=f"{len(ids):,}"), "select_all", "select-all", select, ids
+                )
             return
-        st.caption(f"{len(records):,} selected", width="content")
+        st.caption(_("{number} selected", number=f"{len(records):,}"), width="content")
         show_actions(records, here, key="selected", after=select)
-        action("Clear selection", "deselect", "select-none", select)
+        action(_("Clear selection"), "deselect", "select-none", select)
 
 
 def show_actions(
@@ -67,12 +72,12 @@ def show_actions(
         after()
         st.switch_page(pages.CHAT)
     show_filing(records, here, key=key)
-    action("Delete", "delete", f"{key}-delete", delete, records, here, after)
+    action(_("Delete"), "delete", f"{key}-delete", delete, records, here, after)
 
 
 def show_chat(records: Sequence[DocumentRecord], *, key: str) -> bool:
     """Show a button that has the next chat search documents; return True where it was pressed."""
-    name = "Chat with selection" if len(records) > 1 else "Chat with document"
+    name = _("Chat with selection") if len(records) > 1 else _("Chat with document")
     pressed = st.button(name, icon=":material/forum:", type="tertiary", key=f"{key}-chat")
     if pressed:
         scope.choose_next(documents=[record.id for record in records])
@@ -81,40 +86,44 @@ def show_chat(records: Sequence[DocumentRecord], *, key: str) -> bool:
 
 def show_filing(records: Sequence[DocumentRecord], here: Workspace, *, key: str) -> None:
     """Show buttons that open a dialog to put documents into a collection, and one to tag them."""
-    if st.button("Add to collection", icon=":material/folder:", type="tertiary", key=f"{key}-move"):
+    if st.button(_("Add to collection"), icon=":material/folder:", type="tertiary", key=f"{key}-move"):
         _move_dialog(records, here)
-    if st.button("Tag", icon=":material/label:", type="tertiary", key=f"{key}-tag"):
+    if st.button(_("Tag"), icon=":material/label:", type="tertiary", key=f"{key}-tag"):
         _tag_dialog(records, here)
 
 
 def delete(records: Sequence[DocumentRecord], here: Workspace, after: Callable[[], object]) -> None:
     """Delete documents, which can be undone, and call `after`."""
     one = len(records) == 1
-    said = plain_line(records[0].name, 60) if one else count(len(records), "document")
+    said = (
+        plain_line(records[0].name, 60)
+        if one
+        else str(N_plural("{count} document", "{count} documents", len(records)))
+    )
     here.remove_documents([record.id for record in records], said)
     after()
 
 
-@st.dialog("Add to collection", icon=":material/folder:")
+@dialog(N_("Add to collection"), ":material/folder:")
 def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
     key = records[0].id
     st.markdown(_named(records))
     names = {
-        "": UNSORTED,
+        "": translated(UNSORTED),
         **{one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()},
     }
     where = st.selectbox(
-        "Collection",
+        _("Collection"),
         list(names),
         index=None,
         format_func=lambda id_: names.get(id_, id_),
-        placeholder="Select one, or type a new name",
+        placeholder=_("Select one, or type a new name"),
         accept_new_options=True,
         key=f"move-to-{key}",
     )
-    st.caption("If the collection has other passage sizes, these documents will be re-indexed.")
+    st.caption(_("If the collection has other passage sizes, these documents will be re-indexed."))
     if st.button(
-        "Add",
+        _("Add"),
         type="primary",
         icon=":material/folder:",
         disabled=where is None,
@@ -131,8 +140,11 @@ def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
     moved = here.library.collections.put([record.id for record in records], to.id if to else None)
     here.ingest.split_if_due()
     select()
-    name = label(to.name if to else UNSORTED, 60)
-    flash(f"{count(moved, 'document')} moved to {name}.", ":material/folder:")
+    name = label(to.name if to else translated(UNSORTED), 60)
+    flash(
+        ngettext("{count} document moved to {name}.", "{count} documents moved to {name}.", moved, name=name),
+        ":material/folder:",
+    )
 
 
 def _target(where: str, collections: Collections) -> CollectionRecord | None:
@@ -142,7 +154,7 @@ def _target(where: str, collections: Collections) -> CollectionRecord | None:
     return known.get(where) or collections.named(where) or collections.create(where)
 
 
-@st.dialog("Tags", icon=":material/label:")
+@dialog(N_("Tags"), ":material/label:")
 def _tag_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
     key = records[0].id
     st.markdown(_named(records))
@@ -150,18 +162,18 @@ def _tag_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
     shared = set.intersection(*({*tagged.get(record.id, ())} for record in records))
     names = [plain_line(tag.name, LONGEST_TAG) for tag in here.tags.list()]
     st.multiselect(
-        "Tags" if len(records) == 1 else "Tags of all of them",
+        _("Tags") if len(records) == 1 else _("Tags of all of them"),
         names,
         default=sorted(shared & set(names)),
         accept_new_options=True,
-        placeholder="Select tags, or type a new one",
+        placeholder=_("Select tags, or type a new one"),
         key=f"tags-{key}",
     )
     st.caption(
-        "A tag is a word of yours, such as a year or a customer. A chat can search the documents of a tag."
+        _("A tag is a word of yours, such as a year or a customer. A chat can search the documents of a tag.")
     )
     save = st.button(
-        "Save", type="primary", key=f"tags-now-{key}", on_click=_tag, args=(records, shared, here)
+        _("Save"), type="primary", key=f"tags-now-{key}", on_click=_tag, args=(records, shared, here)
     )
     if save:
         st.rerun()
@@ -175,8 +187,10 @@ def _tag(records: Sequence[DocumentRecord], shared: set[str], here: Workspace) -
         here.tags.add(ids, name)
     for name in sorted(shared - wanted):
         here.tags.remove(ids, name)
-    flash("Saved.", ":material/check:")
+    flash(_("Saved."), ":material/check:")
 
 
 def _named(records: Sequence[DocumentRecord]) -> str:
-    return f"**{label(records[0].name, 90)}**" if len(records) == 1 else f"**{len(records):,} documents**"
+    if len(records) == 1:
+        return f"**{label(records[0].name, 90)}**"
+    return ngettext("**{count} document**", "**{count} documents**", len(records))

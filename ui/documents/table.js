@@ -27,6 +27,11 @@ function box(name, focus, on, act) {
   return cell;
 }
 
+// A function, since a name may hold what `replace` reads as a pattern.
+function named(words, name) {
+  return words.replace('{name}', () => name);
+}
+
 const states = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -38,12 +43,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   }
   const head = parentElement.querySelector('thead tr'), body = parentElement.querySelector('tbody');
   const said = parentElement.querySelector('[role=status]');
+  parentElement.querySelector('caption').textContent = data.words.caption;
   const root = parentElement.getRootNode();
   const focused = (root.activeElement || document.activeElement)?.dataset?.focus;
 
   function tell() {
     const number = state.chosen.size;
-    const words = number === 1 ? '1 document selected' : `${number} documents selected`;
+    const words = number === 1 ? data.words.one : data.words.selected.replace('{number}', number);
     if (said.textContent !== words) said.textContent = words;
   }
 
@@ -80,7 +86,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   }
 
   const first = make('th', 'pick');
-  first.append(...box('Select all on this page', 'all', false, pickAll).childNodes);
+  first.append(...box(data.words.all, 'all', false, pickAll).childNodes);
   head.replaceChildren(first, ...Object.entries(data.columns).map(([id, name]) => {
     const cell = make('th', id), on = data.order.column === id;
     cell.scope = 'col';
@@ -94,7 +100,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   body.replaceChildren(...data.rows.map((row, at) => {
     const line = make('tr');
     line.dataset.id = row.id;
-    line.append(box(`Select ${row.name}`, `pick-${row.id}`, false, (event) => pick(at, event)));
+    line.append(box(named(data.words.select, row.name), `pick-${row.id}`, false, (event) => pick(at, event)));
     const name = make('td', 'name');
     name.append(button('open', row.name, `open-${row.id}`, () => setTriggerValue('opened', row.id)));
     const meta = [row.status, row.collection, ...row.tags, row.added].filter(Boolean).join(' · ');
@@ -102,8 +108,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (row.note) name.append(make('span', 'note', row.note));
     if (row.origin) name.append(make('span', 'note', row.origin));
     if (row.retry) {
-      const again = button('again', 'Try again', `again-${row.id}`, () => setTriggerValue('retried', row.id));
-      again.setAttribute('aria-label', `Try again: ${row.name}`);
+      const again = button('again', data.words.again, `again-${row.id}`, () => setTriggerValue('retried', row.id));
+      again.setAttribute('aria-label', named(data.words.again_with, row.name));
       name.append(again);
     }
     const status = make('td', 'status');

@@ -7,15 +7,17 @@ from typing import Any
 
 import streamlit as st
 
+from rag.i18n import N_, _, ngettext, translated
+
 KEY = "documents-table"
 COLUMNS: Mapping[str, str] = {
-    "name": "Name",
-    "kind": "Type",
-    "added": "Added",
-    "pages": "Pages",
-    "collection": "Collection",
-    "tags": "Tags",
-    "status": "Status",
+    "name": N_("Name"),
+    "kind": N_("Type"),
+    "added": N_("Added"),
+    "pages": N_("Pages"),
+    "collection": N_("Collection"),
+    "tags": N_("Tags"),
+    "status": N_("Status"),
 }
 
 
@@ -76,7 +78,16 @@ def show_table(
         key=KEY,
         height="content",
         data={
-            "columns": COLUMNS,
+            "columns": {column: translated(name) for column, name in COLUMNS.items()},
+            "words": {
+                "caption": _("Documents"),
+                "all": _("Select all on this page"),
+                "select": _("Select {name}", name="{name}"),
+                "again": _("Try again"),
+                "again_with": _("Try again: {name}", name="{name}"),
+                "one": ngettext("{count} document selected", "{count} documents selected", 1),
+                "selected": _("{number} documents selected", number="{number}"),
+            },
             "order": asdict(order),
             "rows": [asdict(row) for row in rows],
             "selected": sorted(selected),
@@ -91,7 +102,7 @@ def show_table(
 
 _HTML = """
 <table>
-  <caption class="aside">Documents</caption>
+  <caption class="aside"></caption>
   <thead><tr></tr></thead>
   <tbody></tbody>
 </table>

@@ -11,6 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from rag.i18n import N_, _, ngettext, translated
 from rag.ingest.parsers import unpack
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
@@ -82,9 +83,9 @@ REPORT = "upload-report"
 LOOK = 0.5  # seconds between updates while files are added
 _PIECE = 1 << 20
 _OUTCOMES = {
-    "new": "added",
-    "unchanged": "already in your library",
-    "replaces": "replaces its older version once it has been read",
+    "new": N_("added"),
+    "unchanged": N_("already in your library"),
+    "replaces": N_("replaces its older version once it has been read"),
 }
 
 
@@ -126,7 +127,10 @@ def show_report(place: str) -> None:
     outcomes.put_away(place)
     lines = outcomes.lines
     if len(lines) == 1 and lines[0].document_id is not None:
-        st.toast(f"{label(lines[0].name, 60)}: {lines[0].outcome}.", icon=":material/description:")
+        st.toast(
+            _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome)),
+            icon=":material/description:",
+        )
         outcomes.close()
     elif lines:
         _show_lines(lines, outcomes)
@@ -138,7 +142,7 @@ def _follow(outcomes: UploadReport) -> None:
     """Show the number of files added so far by a page run that the visitor interrupted."""
     if not outcomes.growing:
         st.rerun()
-    st.caption(f"Adding files: {len(outcomes.lines)} so far.")
+    st.caption(_("Adding files: {number} so far.", number=len(outcomes.lines)))
 
 
 def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
@@ -149,8 +153,12 @@ def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
         type="compact",
         expanded=added < len(lines),
     ):
-        st.markdown("\n".join(f"- **{label(line.name, 80)}**: {line.outcome}" for line in lines))
-        action("Close", "close", "close-report", outcomes.close)
+        st.markdown(
+            "\n".join(
+                f"- **{label(line.name, 80)}**: {label(translated(line.outcome), 300)}" for line in lines
+            )
+        )
+        action(_("Close"), "close", "close-report", outcomes.close)
 
 
 def _added_files(added: int, number: int) -> str:
@@ -160,19 +168,23 @@ def _added_files(added: int, number: int) -> str:
     ('3 files added', '1 of 3 files added', 'File not added')
     """
     if number == 1 and not added:
-        return "File not added"
-    return f"{added} files added" if added == number else f"{added} of {number} files added"
+        return _("File not added")
+    if added == number:
+        return ngettext("{count} file added", "{count} files added", number)
+    return ngettext("{added} of {count} file added", "{added} of {count} files added", number, added=added)
 
 
 def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:
     """Show the file uploader and add its files, to a collection if given."""
     files = st.file_uploader(
-        "Add documents",
+        _("Add documents"),
         accept_multiple_files=True,
         key="uploader",
         max_upload_size=limit_mb,
-        help="PDF, Word, PowerPoint, Excel, Hangul, OpenDocument, RTF, CSV, HTML, EPUB, e-mail, Markdown, "
-        "plain text, and ZIP archives of them.",
+        help=_(
+            "PDF, Word, PowerPoint, Excel, Hangul, OpenDocument, RTF, CSV, HTML, EPUB, e-mail, Markdown, "
+            "plain text, and ZIP archives of them."
+        ),
     )
     if add_files(files, report(), workspace, collection_id):
         st.rerun()
@@ -190,7 +202,7 @@ def _take(file: UploadedFile, workspace: Workspace, collection_id: str | None) -
     try:
         archive = unpack(file.name, _pieces(file))
     except FootnoteError as error:
-        yield UploadLine(file.name, label(str(error), 300), None)
+        yield UploadLine(file.name, str(error), None)
         return
     if archive is None:
         yield _take_one(file.name, _pieces(file), workspace, collection_id)
@@ -198,7 +210,7 @@ def _take(file: UploadedFile, workspace: Workspace, collection_id: str | None) -
     for name, content in archive.attached:
         yield _take_one(name, [content], workspace, collection_id)
     if archive.note:
-        yield UploadLine(file.name, label(archive.note, 300), None)
+        yield UploadLine(file.name, archive.note, None)
 
 
 def _pieces(file: UploadedFile) -> Iterator[bytes]:
@@ -212,5 +224,5 @@ def _take_one(
     try:
         record, outcome = workspace.add(name, content, collection_id)
     except FootnoteError as error:
-        return UploadLine(name, label(str(error), 300), None)
+        return UploadLine(name, str(error), None)
     return UploadLine(name, _OUTCOMES[outcome], record.id)

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 
 import streamlit as st
 
 from rag.evaluation.bootstrap import interval, recommended
 from rag.evaluation.lab import differences
+from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.settings import fixed_fields
 from rag.workspace import Workspace
 from storage.errors import NotFound
@@ -21,7 +21,7 @@ from storage.records import (
     ResultRecord,
     RunRecord,
 )
-from ui.components.labels import count, retriever_name
+from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import flash, show_refusal
 from ui.components.pagination import paginated
@@ -30,18 +30,17 @@ from ui.server.services import services
 PAGE = 10  # questions shown at once
 SHOWN = 12  # passages of a question shown, the best first
 NONE = "–"
-question_count = partial(count, noun="question")
 RUN_KEY = "lab-shown-run-"
 MISSED = 1_000_000  # rank of a passage that was not found
 _STATUSES = {
-    "gone": "not asked: its document was deleted",
-    "outside": "not asked: not in the selected documents",
+    "gone": N_("not asked: its document was deleted"),
+    "outside": N_("not asked: not in the selected documents"),
 }
 
 
 def _show_questions(here: Workspace, run: RunRecord) -> None:
-    st.subheader("Results by question")
-    missed_only = st.toggle("Only questions that a search missed", key=f"lab-missed-{run.id}")
+    st.subheader(_("Results by question"))
+    missed_only = st.toggle(_("Only questions that a search missed"), key=f"lab-missed-{run.id}")
     findings: defaultdict[int, list[FindingRecord]] = defaultdict(list)
     for finding in here.lab.runs.findings(run.id):
         findings[finding.position].append(finding)
@@ -51,9 +50,9 @@ def _show_questions(here: Workspace, run: RunRecord) -> None:
         if not missed_only or any(found.first_right is None for found in findings[one.position])
     ]
     if not asked:
-        st.markdown("Every search found every answer.")
+        st.markdown(_("Every search found every answer."))
         return
-    st.caption("Rank of the first right passage. Open a question for details.")
+    st.caption(_("Rank of the first right passage. Open a question for details."))
     key = f"lab-page-{run.id}-{missed_only}"
     with paginated(len(asked), PAGE, key) as part:
         with st.container(key="lab-asked", gap="small"):
@@ -63,9 +62,14 @@ def _show_questions(here: Workspace, run: RunRecord) -> None:
             st.caption(question_count(len(asked)))
 
 
+def question_count(number: int) -> str:
+    """Return a number of questions in words."""
+    return ngettext("{count} question", "{count} questions", number)
+
+
 def show_marked_passage(passage: MarkedPassage) -> None:
     """Show the passage that answers a question, with its document."""
-    st.caption(f"Answered in **{label(passage.document, 80)}**:")
+    st.caption(_("Answered in **{document}**:", document=label(passage.document, 80)))
     with st.container(border=True):
         st.markdown(escape_text(passage.quote))
 
@@ -76,8 +80,10 @@ def rank_line(findings: Sequence[FindingRecord]) -> str:
     for one in findings:
         by_rank[one.first_right or MISSED].append(retriever_name(one.retriever))
     if list(by_rank) == [1]:
-        return "First in every search." if len(findings) > 1 else "First."
-    ranks = {rank: "Not found" if rank == MISSED else f"Rank {rank}" for rank in sorted(by_rank)}
+        return _("First in every search.") if len(findings) > 1 else _("First.")
+    ranks = {
+        rank: _("Not found") if rank == MISSED else _("Rank {rank}", rank=rank) for rank in sorted(by_rank)
+    }
     return " ".join(f"{said}: {'; '.join(by_rank[rank])}." for rank, said in ranks.items())
 
 
@@ -93,7 +99,7 @@ def _row(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, r
             st.dialog(label(one.text, 200), width="large", icon=":material/science:")(_panel)(
                 one, findings, here, run
             )
-        st.caption(_STATUSES.get(one.status) or rank_line(findings))
+        st.caption(translated(_STATUSES[one.status]) if one.status in _STATUSES else rank_line(findings))
 
 
 def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace, run: RunRecord) -> None:
@@ -102,28 +108,30 @@ def _panel(one: AskedRecord, findings: Sequence[FindingRecord], here: Workspace,
             if question.id == one.question_id:
                 for passage in question.passages:
                     show_marked_passage(passage)
-    st.markdown("**Rank in each search**")
+    st.markdown(_("**Rank in each search**"))
     rows = merge_findings(findings)[:SHOWN]
     ranks = [
         {
-            "Passage": _passage_name(number, found),
+            _("Passage"): _passage_name(number, found),
             **{retriever_name(f.retriever): str(places.get(f.retriever, NONE)) for f in findings},
         }
         for number, (found, places) in enumerate(rows, start=1)
     ]
-    st.table(ranks, hide_index=True, alt="Passages and their ranks")
+    st.table(ranks, hide_index=True, alt=_("Passages and their ranks"))
     for finding in findings:
         if finding.error:
             st.warning(
-                f"{retriever_name(finding.retriever)}: {label(finding.error, 500)}", icon=":material/info:"
+                f"{retriever_name(finding.retriever)}: {label(translated(finding.error), 500)}",
+                icon=":material/info:",
             )
-    st.markdown("**Passages**")
-    texts = here.library.documents.chunks_by_id(found.chunk_id for found, _ in rows)
-    for number, (found, _) in enumerate(rows, start=1):
+    st.markdown(_("**Passages**"))
+    texts = here.library.documents.chunks_by_id(found.chunk_id for found, _places in rows)
+    for number, (found, _places) in enumerate(rows, start=1):
         with st.expander(_passage_name(number, found), type="compact", key=f"lab-text-{found.chunk_id}"):
             chunk = texts.get(found.chunk_id)
-            st.markdown(escape_text(chunk.text) if chunk else "This passage no longer exists.")
-    st.caption("Times: " + ", ".join(f"{retriever_name(f.retriever)} {f.ms:.1f} ms" for f in findings))
+            st.markdown(escape_text(chunk.text) if chunk else _("This passage no longer exists."))
+    times = ", ".join(f"{retriever_name(one.retriever)} {one.ms:.1f} ms" for one in findings)
+    st.caption(_("Times: {times}", times=times))
 
 
 def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord, Mapping[str, int]]]:
@@ -141,8 +149,9 @@ def merge_findings(findings: Sequence[FindingRecord]) -> list[tuple[FoundRecord,
 
 
 def _passage_name(number: int, found: FoundRecord) -> str:
-    place = label(found.place or "deleted passage", 90)
-    return f"{number}\\. {place}" + (" **(right)**" if found.right else "")
+    place = label(found.place or _("deleted passage"), 90)
+    right = _("(right)") if found.right else ""
+    return f"{number}\\. {place}" + (f" **{right}**" if right else "")
 
 
 METRICS = {
@@ -152,34 +161,45 @@ METRICS = {
     "mrr@10": "MRR",
     "ndcg@10": "nDCG@10",
 }
-CHARTED = {**METRICS, "p50_ms": "Median time, ms"}
+CHARTED = {**METRICS, "p50_ms": N_("Median time, ms")}
 STATES = {
-    "running": "Still running. Results so far:",
-    "stopped": "Stopped. Every search was asked the same questions.",
-    "failed": "The run failed.",
+    "running": N_("Still running. Results so far:"),
+    "stopped": N_("Stopped. Every search was asked the same questions."),
+    "failed": N_("The run failed."),
 }
-_MEANING = """
-Each question has one or more passages that answer it. A search returns a list of passages; the numbers say
-how far up in it the right ones stand, from 0 (never found) to 1 (always first).
-
-- **Recall@5** is the part of the right passages that are among the first five. An answer is written from
-  about that many.
-- **MRR** is 1 where the first right passage stands first, ½ where it stands second, ⅓ where third.
-  **nDCG@10** looks at all right passages among the first ten in the same way.
-- **MRR, 95 %** is where it would lie with other questions of this kind (bootstrap interval). Where two
-  searches overlap, they may still differ: the sentence above compares them question by question.
-- **Median** and **95 %, ms** are times in milliseconds: half of the searches, and 95 of 100, took no longer.
-"""
+_MEANING = (
+    N_(
+        "Each question has one or more passages that answer it. A search returns a list of passages; the "
+        "numbers say how far up in it the right ones stand, from 0 (never found) to 1 (always first)."
+    ),
+    "",
+    N_(
+        "- **Recall@5** is the part of the right passages that are among the first five. An "
+        "answer is written from about that many."
+    ),
+    N_(
+        "- **MRR** is 1 where the first right passage stands first, ½ where it stands second, ⅓ where third. "
+        "**nDCG@10** looks at all right passages among the first ten in the same way."
+    ),
+    N_(
+        "- **MRR, 95 %** is where it would lie with other questions of this kind (bootstrap interval). Where "
+        "two searches overlap, they may still differ: the sentence above compares them question by question."
+    ),
+    N_(
+        "- **Median** and **95 %, ms** are times in milliseconds: half of the searches, and "
+        "95 of 100, took no longer."
+    ),
+)
 
 
 def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     """Show the newest run of a question set, or a chosen one."""
     runs = here.lab.runs.list(chosen.id)
-    st.header("Results")
+    st.header(_("Results"))
     if not runs:
-        st.markdown("No results yet. Select search modes above, then press **Run**.")
+        st.markdown(_("No results yet. Select search modes above, then press **Run**."))
         return
-    run = runs[0] if len(runs) == 1 else _choose_run("Run", runs, RUN_KEY + chosen.id)
+    run = runs[0] if len(runs) == 1 else _choose_run(_("Run"), runs, RUN_KEY + chosen.id)
     _show_state(run)
     if not run.results:
         return
@@ -188,9 +208,9 @@ def show(here: Workspace, chosen: QuestionSetRecord) -> None:
     st.markdown(verdict(run.results))
     st.markdown(advice(chosen_one))
     _chart(run.results)
-    st.table(_table(run.results, values), hide_index=True, alt="How well each search did")
-    with st.expander("What the numbers mean", icon=":material/help:", key="lab-meaning"):
-        st.markdown(_MEANING)
+    st.table(_table(run.results, values), hide_index=True, alt=_("How well each search did"))
+    with st.expander(_("What the numbers mean"), icon=":material/help:", key="lab-meaning"):
+        st.markdown("\n".join(map(translated, _MEANING)))
     _make_default(run, chosen_one)
     _compare(run, [other for other in runs if other.id != run.id and other.results])
     _show_questions(here, run)
@@ -206,7 +226,7 @@ def reciprocal_ranks(findings: Sequence[FindingRecord], retrievers: Sequence[str
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
     for one in findings:
         found[one.position][one.retriever] = 1 / one.first_right if one.first_right else 0.0
-    whole = [ranks for _, ranks in sorted(found.items()) if ranks.keys() >= set(retrievers)]
+    whole = [ranks for _position, ranks in sorted(found.items()) if ranks.keys() >= set(retrievers)]
     return {name: [ranks[name] for ranks in whole] for name in retrievers}
 
 
@@ -217,8 +237,13 @@ def advice(name: str | None) -> str:
     'On these questions **Words** is better than your default, beyond chance.'
     """
     if name is None:
-        return "The differences to your default search mode may be chance: there is no reason to change it."
-    return f"On these questions **{retriever_name(name)}** is better than your default, beyond chance."
+        return _(
+            "The differences to your default search mode may be chance: there is no reason to change it."
+        )
+    return _(
+        "On these questions **{name}** is better than your default, beyond chance.",
+        name=retriever_name(name),
+    )
 
 
 def best(results: Sequence[ResultRecord], metric: str) -> frozenset[str]:
@@ -233,12 +258,14 @@ def verdict(results: Sequence[ResultRecord]) -> str:
     """Return a sentence that names the best retriever by nDCG@10."""
     leaders = [name for name in ranked(results) if name in best(results, "ndcg@10")]
     if not leaders:
-        return "All search modes did equally well."
+        return _("All search modes did equally well.")
     first = next(result for result in results if result.retriever == leaders[0])
-    names = " and ".join(f"**{retriever_name(name)}**" for name in leaders)
-    return (
-        f"{names} ranked the right passages highest: {first.metrics['recall@5']:.0%} are among the first "
-        f"five, {first.metrics['recall@1']:.0%} stand first."
+    names = enumerated([f"**{retriever_name(name)}**" for name in leaders])
+    return _(
+        "{names} ranked the right passages highest: {among} are among the first five, {first} stand first.",
+        names=names,
+        among=f"{first.metrics['recall@5']:.0%}",
+        first=f"{first.metrics['recall@1']:.0%}",
     )
 
 
@@ -258,48 +285,56 @@ def _choose_run(title: str, runs: Sequence[RunRecord], key: str) -> RunRecord:
 
 def _run_name(run: RunRecord) -> str:
     moment = run.created.astimezone()
-    searches = count(len(run.retrievers), "search", "searches")
-    return f"{moment.day} {moment:%b %Y, %H:%M:%S}: {question_count(run.asked)}, {searches}"
+    searches = ngettext("{count} search", "{count} searches", len(run.retrievers))
+    return f"{written_day(moment)}, {moment:%H:%M:%S}: {question_count(run.asked)}, {searches}"
 
 
 def _show_state(run: RunRecord) -> None:
     searched = run.searched
-    where = "all documents" if searched.every else f"{searched.count} chosen"
-    facts = [question_count(run.asked), f"{searched.chunks:,} passages of {where}", label(run.embedding, 60)]
+    where = _("all documents") if searched.every else _("{number} chosen", number=searched.count)
+    facts = [
+        question_count(run.asked),
+        _("{number} passages of {where}", number=f"{searched.chunks:,}", where=where),
+        label(run.embedding, 60),
+    ]
     st.caption(" · ".join(fact for fact in facts if fact))
     if run.state in STATES:
-        reason = f" {label(run.error, 500)}" if run.error else ""
-        st.warning(STATES[run.state] + reason, icon=":material/info:")
+        reason = f" {label(translated(run.error), 500)}" if run.error else ""
+        st.warning(translated(STATES[run.state]) + reason, icon=":material/info:")
     for number, why in (
-        (run.gone, "was in a deleted document"),
-        (run.outside, "is not in the selected documents"),
+        (run.gone, N_("{questions} not asked: the answer was in a deleted document.")),
+        (run.outside, N_("{questions} not asked: the answer is not in the selected documents.")),
     ):
         if number:
-            st.caption(f"{question_count(number)} not asked: the answer {why}.")
+            st.caption(_(why, questions=question_count(number)))
 
 
 def _table(results: Sequence[ResultRecord], values: Mapping[str, Sequence[float]]) -> list[dict[str, str]]:
     leaders = {metric: best(results, metric) for metric in METRICS}
     rows = []
     for result in sorted(results, key=lambda one: ranked(results).index(one.retriever)):
-        row = {"Search": retriever_name(result.retriever)}
+        row = {_("Search"): retriever_name(result.retriever)}
         for metric, title in METRICS.items():
             value = f"{result.metrics.get(metric, 0.0):.2f}"
-            row[title] = f"**{value}\u00a0best**" if result.retriever in leaders[metric] else value
+            row[title] = (
+                f"**{_('{value} best', value=value)}**".replace(" ", "\u00a0")
+                if result.retriever in leaders[metric]
+                else value
+            )
         low, high = interval(values.get(result.retriever, ()))
-        row["MRR, 95 %"] = f"{low:.2f} to {high:.2f}"
-        row |= {"Median, ms": f"{result.p50_ms:.1f}", "95 %, ms": f"{result.p95_ms:.1f}"}
+        row["MRR, 95 %"] = _("{low} to {high}", low=f"{low:.2f}", high=f"{high:.2f}")
+        row |= {_("Median, ms"): f"{result.p50_ms:.1f}", "95 %, ms": f"{result.p95_ms:.1f}"}
         if any(one.errors for one in results):
-            row["Failed"] = str(result.errors)
+            row[_("Failed")] = str(result.errors)
         rows.append(row)
     return rows
 
 
 def _chart(results: Sequence[ResultRecord]) -> None:
     metric = st.segmented_control(
-        "Chart",
+        _("Chart"),
         list(CHARTED),
-        format_func=CHARTED.__getitem__,
+        format_func=lambda metric: translated(CHARTED[metric]),
         default="ndcg@10",
         required=True,
         key="lab-chart",
@@ -308,17 +343,18 @@ def _chart(results: Sequence[ResultRecord]) -> None:
         retriever_name(one.retriever): {**one.metrics, "p50_ms": one.p50_ms}.get(metric, 0.0)
         for one in results
     }
+    shown = translated(CHARTED[metric])
     ordered = sorted(values, key=lambda name: values[name], reverse=metric in METRICS)
     said = "; ".join(f"{name}: {values[name]:.2f}" for name in ordered)
     st.bar_chart(
-        [{"Search": name, CHARTED[metric]: values[name]} for name in ordered],
-        x="Search",
-        y=CHARTED[metric],
+        [{_("Search"): name, shown: values[name]} for name in ordered],
+        x=_("Search"),
+        y=shown,
         x_label="",
         horizontal=True,
         sort=False,
         height=60 + 40 * len(ordered),
-        alt=f"{CHARTED[metric]}. {said}.",
+        alt=f"{shown}. {said}.",
     )
 
 
@@ -330,7 +366,7 @@ def _make_default(run: RunRecord, chosen: str | None) -> None:
     fixed = "retriever" in fixed_fields()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="lab-default-row"):
         wanted = st.selectbox(
-            "Default search mode",
+            _("Default search mode"),
             order,
             index=order.index(preferred) if preferred in order else 0,
             format_func=retriever_name,
@@ -339,35 +375,43 @@ def _make_default(run: RunRecord, chosen: str | None) -> None:
         )
         is_default = wanted == server.settings.retriever
         pressed = st.button(
-            "Current default" if is_default else "Make default",
+            _("Current default") if is_default else _("Make default"),
             icon=":material/check:" if is_default else ":material/star:",
             disabled=fixed or is_default,
             key="lab-make-default",
         )
     if fixed:
         st.caption(
-            f"Set by the server's configuration to “{retriever_name(server.settings.retriever)}”. It cannot "
-            "be changed here."
+            _(
+                "Set by the server's configuration to “{name}”. It cannot be changed here.",
+                name=retriever_name(server.settings.retriever),
+            )
         )
     if pressed:
         with show_refusal():
             server.change({"retriever": wanted})
-            flash(f"Default search mode: {retriever_name(wanted)}.", ":material/check:")
+            flash(
+                _("Default search mode: {name}.", name=retriever_name(wanted)),
+                ":material/check:",
+            )
             st.rerun()
 
 
 def _compare(run: RunRecord, others: Sequence[RunRecord]) -> None:
     if not others:
         return
-    with st.expander("Compare with another run", icon=":material/compare_arrows:", key="lab-compare-runs"):
-        other = _choose_run("Other run", others, f"lab-other-{run.id}")
+    with st.expander(_("Compare with another run"), icon=":material/compare_arrows:", key="lab-compare-runs"):
+        other = _choose_run(_("Other run"), others, f"lab-other-{run.id}")
         newer, older = (run, other) if run.created >= other.created else (other, run)
         told = differences(newer, older)
         if told:
-            st.warning(f"Different conditions: {label('; '.join(told), 600)}.", icon=":material/balance:")
+            st.warning(
+                _("Different conditions: {list}.", list=label("; ".join(map(translated, told)), 600)),
+                icon=":material/balance:",
+            )
         else:
-            st.caption("Same questions, documents and models.")
-        st.table(_beside(run, other), hide_index=True, alt="This run and the other run")
+            st.caption(_("Same questions, documents and models."))
+        st.table(_beside(run, other), hide_index=True, alt=_("This run and the other run"))
 
 
 def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
@@ -377,7 +421,9 @@ def _beside(run: RunRecord, other: RunRecord) -> list[dict[str, str]]:
         {
             "Search": retriever_name(retriever),
             **{
-                f"{title}, {name}": f"{of[retriever].get(metric, 0.0):.2f}" if retriever in of else "not run"
+                f"{title}, {name}": f"{of[retriever].get(metric, 0.0):.2f}"
+                if retriever in of
+                else _("not run")
                 for title, metric in (("nDCG@10", "ndcg@10"), ("Recall@5", "recall@5"))
                 for name, of in found.items()
             },

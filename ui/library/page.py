@@ -2,13 +2,14 @@
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from ui.chat import citations
 from ui.documents import page as documents
 from ui.documents import panel
 from ui.server.services import workspace
 from ui.sources import page as sources
 
-VIEW, DOCUMENTS, SOURCES = "view", "Documents", "Sources"
+VIEW, DOCUMENTS, SOURCES = "view", str(N_("Documents")), str(N_("Sources"))
 
 
 def show() -> None:
@@ -16,10 +17,11 @@ def show() -> None:
     here = workspace()
     citations.listen(panel.choose)
     with st.container(key="library"):
-        st.title("Library")
+        st.title(_("Library"))
         view = st.segmented_control(
-            "Show",
+            _("Show"),
             [DOCUMENTS, SOURCES],
+            format_func=translated,
             default=DOCUMENTS,
             required=True,
             label_visibility="collapsed",

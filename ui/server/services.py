@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.errors import EntryRefused
+from rag.i18n import N_, _
 from rag.services import Services
 from rag.settings import Settings
 from rag.settings import load as load_settings
@@ -43,7 +44,7 @@ class RenderPriority:
             return any(other != chat and now - since < MAX_WAIT for other, since in self._since.items())
 
 
-ADMINISTRATORS_ONLY = "Only administrators can change settings."
+ADMINISTRATORS_ONLY = N_("Only administrators can change settings.")
 
 
 class PageServices(Services):
@@ -70,18 +71,20 @@ class PageServices(Services):
 
     def remove(self, owner: str) -> None:
         """Remove a person with all their data; raises EntryRefused unless the visitor is an administrator."""
-        by = self._administrator("remove people")
+        by = self._administrator(_("Only administrators can remove people."))
         self.sessions.end(owner)
         self.removals.start(owner, by=by)
 
     def set_limits(self, owner: str, limits: Mapping[str, int]) -> None:
         """Set a person's quotas; raises EntryRefused unless the visitor is an administrator."""
-        self.people.set_limits(owner, limits, by=self._administrator("set limits"))
+        self.people.set_limits(
+            owner, limits, by=self._administrator(_("Only administrators can set limits."))
+        )
 
     def _administrator(self, act: str) -> str:
         visitor = self.visitor()
         if visitor is None or not self.knows_people():
-            raise EntryRefused(f"Only administrators can {act}.")
+            raise EntryRefused(act)
         return visitor.id
 
     def change(self, changes: Mapping[str, Any]) -> None:
@@ -112,7 +115,7 @@ def workspace() -> Workspace:
     """Return the visitor's workspace; raises EntryRefused if nobody has signed in."""
     visitor = services().visitor()
     if visitor is None:
-        raise EntryRefused("Sign in first.")
+        raise EntryRefused(N_("Sign in first."))
     return services().workspace(visitor.id)
 
 

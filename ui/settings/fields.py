@@ -5,7 +5,9 @@ from typing import TypedDict
 import streamlit as st
 from pydantic import SecretStr
 
-FIXED = "Set by the server's configuration. It cannot be changed here."
+from rag.i18n import N_, _, translated
+
+FIXED = N_("Set by the server's configuration. It cannot be changed here.")
 
 
 class Shared(TypedDict):
@@ -17,7 +19,7 @@ class Shared(TypedDict):
 
 def shared(field: str, fixed: frozenset[str], text: str | None = None) -> Shared:
     """Return the options of an input; a fixed setting is disabled, and says why in place of `text`."""
-    return {"disabled": field in fixed, "help": FIXED if field in fixed else text}
+    return {"disabled": field in fixed, "help": translated(FIXED) if field in fixed else text}
 
 
 def text_field(name: str, field: str, value: str, fixed: frozenset[str], hint: str | None = None) -> str:
@@ -31,10 +33,10 @@ def secret_field(name: str, field: str, saved: SecretStr, fixed: frozenset[str])
         name,
         type="password",
         key=field,
-        placeholder="Saved. Type to change it"
+        placeholder=_("Saved. Type to change it")
         if saved.get_secret_value()
-        else "None (local servers need none)",
+        else _("None (local servers need none)"),
         autocomplete="off",
-        **shared(field, fixed, "Stored on this computer and not shown again."),
+        **shared(field, fixed, _("Stored on this computer and not shown again.")),
     )
     return {field: typed} if typed else {}

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.models.local.catalog import MODEL_PACKAGES
 from rag.settings import fixed_fields
 from ui import pages
@@ -11,9 +12,9 @@ from ui.settings.fields import shared
 from ui.settings.local_model import show_offers
 from ui.settings.server_form import show_server_form
 
-INSTALL, CONNECT = "Install a model", "Connect a server"
+INSTALL, CONNECT = str(N_("Install a model")), str(N_("Connect a server"))
 ICONS = {INSTALL: ":material/download:", CONNECT: ":material/cable:"}
-ABOUT = (
+ABOUT = N_(
     "**Search only.** Footnote shows matching passages. With a language model it writes answers from them."
 )
 
@@ -26,32 +27,32 @@ def show_first_model(server: PageServices) -> None:
     fixed = fixed_fields()
     installing = any(server.installs.running(offer) for offer in MODEL_PACKAGES)
     with st.container(border=True, key="first-model"):
-        st.markdown(ABOUT)
+        st.markdown(translated(ABOUT))
         with st.container(horizontal=True, vertical_alignment="center"):
             chosen = st.segmented_control(
-                "Language model",
+                _("Language model"),
                 list(ICONS),
                 default=INSTALL if installing else None,
-                format_func=lambda way: f"{ICONS[way]} {way}",
+                format_func=lambda way: f"{ICONS[way]} {translated(way)}",
                 key="first-model-way",
                 label_visibility="collapsed",
             )
-            options = shared("offer_model", fixed, "You can connect a model later in Settings.")
-            action("Go on with search", "search", "first-model-no", _decline, server, **options)
+            options = shared("offer_model", fixed, _("You can connect a model later in Settings."))
+            action(_("Go on with search"), "search", "first-model-no", _decline, server, **options)
         if chosen == INSTALL:
-            st.caption("It runs on this computer, without a server or key.")
+            st.caption(_("It runs on this computer, without a server or key."))
             show_offers(server, fixed)
         elif chosen == CONNECT:
-            st.caption("OpenAI, Ollama, LM Studio, vLLM, or any other OpenAI-compatible server.")
+            st.caption(_("OpenAI, Ollama, LM Studio, vLLM, or any other OpenAI-compatible server."))
             show_server_form(server, fixed)
 
 
 def show_search_only(server: PageServices) -> None:
     """Say on one line that there is no language model, with the way to one for administrators."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.caption("Search only. No language model is connected.", width="content")
+        st.caption(_("Search only. No language model is connected."), width="content")
         if server.administers():
-            st.page_link(pages.SETTINGS, label="Connect a model", icon=":material/cable:")
+            st.page_link(pages.SETTINGS, label=_("Connect a model"), icon=":material/cable:")
 
 
 def _decline(server: PageServices) -> None:

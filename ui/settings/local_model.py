@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.i18n import _, translated
 from rag.models.local import catalog
 from rag.models.local.catalog import MODEL_PACKAGES, ModelChoice, ModelPackage, find_package, size
 from rag.models.local.install import InstallProgress
@@ -22,20 +23,24 @@ from ui.settings.fields import FIXED
 def show_local_models(server: PageServices, fixed: frozenset[str]) -> None:
     """Show the models that can run on this computer, with size, progress and actions."""
     st.caption(
-        "No server, no key, and nothing leaves this computer. Small models write short, plain answers from "
-        "four passages. Every statement is checked."
+        _(
+            "No server, no key, and nothing leaves this computer. Small models write short, "
+            "plain answers from four passages. Every statement is checked."
+        )
     )
     show_offers(server, fixed)
-    with st.popover("Use another model file", icon=":material/draft:", type="tertiary"):
+    with st.popover(_("Use another model file"), icon=":material/draft:", type="tertiary"):
         _show_file(server, fixed)
     if server.settings.local_model and not server.settings.connected:
         st.button(
-            "Use no model",
+            _("Use no model"),
             key="own-none",
             on_click=flash_errors(_use),
             args=(server, {"local_model": ""}),
             disabled="local_model" in fixed,
-            help=FIXED if "local_model" in fixed else "Footnote then only shows matching passages.",
+            help=translated(FIXED)
+            if "local_model" in fixed
+            else _("Footnote then only shows matching passages."),
         )
 
 
@@ -49,11 +54,11 @@ def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
 def model_in_use(settings: Settings) -> str:
     """Return a sentence that names the model in use."""
     if settings.connected:
-        return f"Answers are written by **{label(settings.llm_model)}**."
+        return _("Answers are written by **{llm_model}**.", llm_model=label(settings.llm_model))
     if settings.local_model:
         name = ModelChoice.of(settings.local_model, settings.model_cache).name
-        return f"Answers are written by **{label(name)}**, on this computer."
-    return (
+        return _("Answers are written by **{name}**, on this computer.", name=label(name))
+    return _(
         "No model is connected: Footnote shows matching passages. Install one here, or connect any "
         "OpenAI-compatible server, such as OpenAI, Ollama, LM Studio or vLLM."
     )
@@ -61,7 +66,7 @@ def model_in_use(settings: Settings) -> str:
 
 def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
-    st.markdown(f"**{label(offer.title)}**: {offer.good_for}.")
+    st.markdown(_("**{title}**: {reason}.", title=label(offer.title), reason=translated(offer.good_for)))
     if job is not None:
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
@@ -71,10 +76,12 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
     with st.container(horizontal=True):
         if catalog.is_installed(offer, cache):
             _use_button(server, offer, fixed)
-            if st.button(f"Remove {offer.name}", icon=":material/delete:", key=f"remove-{offer.name}"):
+            if st.button(
+                _("Remove {name}", name=offer.name), icon=":material/delete:", key=f"remove-{offer.name}"
+            ):
                 confirm_deletion(
-                    f"Remove {offer.title}?",
-                    f"This frees {offer.size}. To use the model again, you download it again.",
+                    _("Remove {title}?", title=offer.title),
+                    _("This frees {size}. To use the model again, you download it again.", size=offer.size),
                     key=f"really-remove-{offer.name}",
                     act=lambda: _remove(server, offer),
                 )
@@ -85,36 +92,57 @@ def _show_offer(server: PageServices, offer: ModelPackage, fixed: frozenset[str]
 
 def state(offer: ModelPackage, settings: Settings) -> str:
     """Return in words if a model is installed, with its disk and memory use."""
-    memory = f"about {size(offer.memory)} of memory when running"
+    memory = _("about {size} of memory when running", size=size(offer.memory))
     if catalog.is_installed(offer, settings.model_cache):
-        using = " It writes your answers." if _is_used(offer.name, settings) else ""
-        return f"Installed: {offer.size} on disk, {memory}.{using}"
+        if _is_used(offer.name, settings):
+            return _(
+                "Installed: {size} on disk, {memory}. It writes your answers.", size=offer.size, memory=memory
+            )
+        return _("Installed: {size} on disk, {memory}.", size=offer.size, memory=memory)
     cache = settings.model_cache
     there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
     free = size(shutil.disk_usage(there).free)
-    return f"Not installed: {offer.size} to download ({free} free), {memory}."
+    return _(
+        "Not installed: {size} to download ({free} free), {memory}.",
+        size=offer.size,
+        free=free,
+        memory=memory,
+    )
 
 
 def _install_label(offer: ModelPackage, cache: Path) -> str:
     if begun := catalog.partial_bytes(offer, cache):
-        return f"Continue installing {offer.name} ({size(max(0, offer.bytes - begun))} to download)"
-    return f"Install {offer.name} ({offer.size} to download)"
+        return _(
+            "Continue installing {name} ({size} to download)",
+            name=offer.name,
+            size=size(max(0, offer.bytes - begun)),
+        )
+    return _("Install {name} ({size} to download)", name=offer.name, size=offer.size)
 
 
 def _install_progress(step: InstallProgress | None) -> tuple[float, str]:
     if step is None:
-        return 0.0, "Checking existing files"
+        return 0.0, _("Checking existing files")
     if not step.total:
-        return 1.0, "Testing the model"
-    return step.done / step.total, f"Downloading {step.what}: {size(step.done)} of {size(step.total)}"
+        return 1.0, _("Testing the model")
+    return step.done / step.total, _(
+        "Downloading {what}: {done} of {total}",
+        what=step.what,
+        done=size(step.done),
+        total=size(step.total),
+    )
 
 
 def _use_button(server: PageServices, offer: ModelPackage, fixed: frozenset[str]) -> None:
     settings = server.settings
     bound = _is_fixed(settings, fixed)
-    instead = f" in place of {label(settings.llm_model)}" if settings.connected else ""
-    use, hint = partial(_use, server, _select_local(offer.name)), FIXED if bound else None
-    off, name = bound or _is_used(offer.name, settings), f"Use {offer.name}{instead}"
+    use, hint = partial(_use, server, _select_local(offer.name)), translated(FIXED) if bound else None
+    off = bound or _is_used(offer.name, settings)
+    name = (
+        _("Use {name} in place of {other}", name=offer.name, other=label(settings.llm_model))
+        if settings.connected
+        else _("Use {name}", name=offer.name)
+    )
     action(name, "check", f"use-{offer.name}", use, kind="secondary", disabled=off, help=hint)
 
 
@@ -132,13 +160,13 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
     bound = _is_fixed(settings, fixed)
     with st.form("own-file", border=True):
         path = st.text_input(
-            "Other model: path of a GGUF file on this computer",
+            _("Other model: path of a GGUF file on this computer"),
             key="own-file-path",
             value="" if find_package(settings.local_model) else settings.local_model,
             disabled=bound,
-            help=FIXED if bound else None,
+            help=translated(FIXED) if bound else None,
         )
-        if st.form_submit_button("Use this file", disabled=bound) and path.strip():
+        if st.form_submit_button(_("Use this file"), disabled=bound) and path.strip():
             with show_refusal():
                 _use(server, _select_local(catalog.validate_spec(path.strip())))
                 st.rerun()
@@ -146,14 +174,14 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     server.change(changes)
-    flash("Saved.", ":material/check:")
+    flash(_("Saved."), ":material/check:")
 
 
 def _remove(server: PageServices, offer: ModelPackage) -> None:
     if server.settings.local_model == offer.name:
         server.change({"local_model": ""})
     catalog.remove(offer, server.settings.model_cache)
-    flash("Removed.", ":material/delete:")
+    flash(_("Removed."), ":material/delete:")
 
 
 def _is_used(spec: str, settings: Settings) -> bool:

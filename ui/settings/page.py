@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
+from rag.i18n import N_, _, translated
 from rag.index.staged import ReindexProgress
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
@@ -27,9 +28,9 @@ from ui.settings.webhooks import show_webhooks
 from ui.trees.labels import MODES, cost_of
 
 _STEPS = {
-    "embedding": "Embedding your documents: {done:,} of {total:,} passages",
-    "trees": "Embedding the summary trees: {done:,} of {total:,} summaries and passages",
-    "verifying": "Verifying the index: {done:,} of {total:,}",
+    "embedding": N_("Embedding your documents: {done} of {total} passages"),
+    "trees": N_("Embedding the summary trees: {done} of {total} summaries and passages"),
+    "verifying": N_("Verifying the index: {done} of {total}"),
 }
 
 
@@ -37,21 +38,29 @@ def _show_reindexing(workspace: Workspace, chosen: str) -> None:
     reindex, job = workspace.library.reindexer, workspace.reindexing.job
     answering = label(reindex.answering or "")
     if job is not None:
-        st.markdown(f"Until this is done, search uses **{answering}**.")
+        st.markdown(_("Until this is done, search uses **{answering}**.", answering=answering))
         follow_job(job, reindex_progress, key="stop-reindexing")
     elif workspace.reindexing.failed:
         show_sentence(workspace.reindexing.failed)
-        st.markdown(f"Search uses **{answering}**.")
-        _button(workspace, "Try again")
+        st.markdown(_("Search uses **{answering}**.", answering=answering))
+        _button(workspace, _("Try again"))
     elif reindex.begun:
         st.info(
-            f"Re-indexing with {label(chosen)} was stopped. Search uses {answering}.", icon=":material/info:"
+            _(
+                "Re-indexing with {chosen} was stopped. Search uses {answering}.",
+                chosen=label(chosen),
+                answering=answering,
+            ),
+            icon=":material/info:",
         )
-        _button(workspace, "Continue")
+        _button(workspace, _("Continue"))
     elif reindex.answering:
         st.caption(
-            f"Changing the model re-indexes everything (about {reindex.needs() / 1e6:,.0f} MB). Search keeps "
-            "working meanwhile."
+            _(
+                "Changing the model re-indexes everything (about {megabytes} MB). Search keeps working "
+                "meanwhile.",
+                megabytes=f"{reindex.needs() / 1e6:,.0f}",
+            )
         )
 
 
@@ -62,8 +71,10 @@ def reindex_progress(step: ReindexProgress | None) -> tuple[float, str]:
     (0.25, 'Embedding your documents: 500 of 2,000 passages')
     """
     if step is None:
-        return 0.0, "Opening the model"
-    return step.done / max(1, step.total), _STEPS[step.step].format(done=step.done, total=step.total)
+        return 0.0, _("Opening the model")
+    return step.done / max(1, step.total), _(
+        _STEPS[step.step], done=f"{step.done:,}", total=f"{step.total:,}"
+    )
 
 
 def _button(workspace: Workspace, name: str) -> None:
@@ -71,13 +82,18 @@ def _button(workspace: Workspace, name: str) -> None:
 
 
 TICK = 1.0  # seconds between updates
-_WRITINGS = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese", "alphabet": "English and other alphabets"}
-_COMPARED = {  # score normalisers
-    "min-max": "scores normalised by their range (min-max)",
-    "z-score": "scores normalised by their spread (z-score)",
-    "theoretical": "scores normalised by the best one (theoretical min-max)",
+_WRITINGS = {
+    "ko": N_("Korean"),
+    "ja": N_("Japanese"),
+    "zh": N_("Chinese"),
+    "alphabet": N_("English and other alphabets"),
 }
-_HOW = (
+_COMPARED = {  # score normalisers
+    "min-max": N_("scores normalised by their range (min-max)"),
+    "z-score": N_("scores normalised by their spread (z-score)"),
+    "theoretical": N_("scores normalised by the best one (theoretical min-max)"),
+}
+_HOW = N_(
     "Hybrid search adds the scores of word search and meaning search by weight. The best weight depends on "
     "your documents and on how well the embedding model knows their language, so Footnote measures it: it "
     "searches for your passages with questions made from their sentences, by two methods. The default weight "
@@ -89,7 +105,7 @@ _HOW = (
 
 def _show_weights(workspace: Workspace) -> None:
     with st.container(border=True):
-        st.markdown("**Weights of words and meaning**")
+        st.markdown(_("**Weights of words and meaning**"))
         if workspace.ingest.weighing() is not None:
             _progress(workspace)
         else:
@@ -97,10 +113,10 @@ def _show_weights(workspace: Workspace) -> None:
             st.markdown("\n".join(f"- {line}" for line in weight_lines(latest)))
             if latest is not None:
                 st.button(
-                    "Recalculate", icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh)
+                    _("Recalculate"), icon=":material/refresh:", on_click=flash_errors(workspace.ingest.weigh)
                 )
-        with st.popover("How the weights are found", type="tertiary"):
-            st.markdown(_HOW)
+        with st.popover(_("How the weights are found"), type="tertiary"):
+            st.markdown(translated(_HOW))
 
 
 @st.fragment(run_every=TICK)
@@ -108,36 +124,47 @@ def _progress(workspace: Workspace) -> None:
     tuned = workspace.ingest.weighing()
     if tuned is None:
         st.rerun()
-    st.progress(tuned.done / max(1, tuned.total), text=f"Measuring: {tuned.done} of {tuned.total} passages")
+    st.progress(
+        tuned.done / max(1, tuned.total),
+        text=_("Measuring: {done} of {total} passages", done=tuned.done, total=tuned.total),
+    )
 
 
 def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
     """Return the weights in words: "Korean: meaning 20 %, words 80 %.", and their origin."""
     if weighed is None or not weighed.mixture.weights:
-        usual = f"Default weights, until there are {FEWEST} passages to measure with."
+        usual = _("Default weights, until there are {fewest} passages to measure with.", fewest=FEWEST)
         return [*_by_writing(DEFAULT_WEIGHTS), usual]
-    origin = (
-        f"Found on {weighed.found:%Y-%m-%d} from {weighed.mixture.passages:,} of {weighed.chunks:,} "
-        f"passages; {_COMPARED[weighed.mixture.normaliser]}."
+    origin = _(
+        "Found on {day} from {passages} of {chunks} passages; {method}.",
+        day=f"{weighed.found:%Y-%m-%d}",
+        passages=f"{weighed.mixture.passages:,}",
+        chunks=f"{weighed.chunks:,}",
+        method=translated(_COMPARED[weighed.mixture.normaliser]),
     )
     return [*_by_writing(weighed.mixture.weights), origin]
 
 
 def _by_writing(weights: Mapping[str, float]) -> list[str]:
     return [
-        f"{_WRITINGS[code]}: meaning {weight:.0%}, words {1 - weight:.0%}.".replace("%", " %")
+        _(
+            "{language}: meaning {meaning} %, words {words} %.",
+            language=translated(_WRITINGS[code]),
+            meaning=f"{weight * 100:.0f}",
+            words=f"{(1 - weight) * 100:.0f}",
+        )
         for code, weight in sorted(weights.items())
     ]
 
 
 RERANKERS: dict[str, str] = {
-    "auto": "Automatic",
-    "none": "Off",
-    "cross-encoder": "Cross-encoder",
-    "pointwise-logprob": "Language model, yes or no",
-    "pointwise-score": "Language model, 0 to 100",
-    "listwise": "Language model, the whole order",
-    "remote": "Reranker on a server",
+    "auto": N_("Automatic"),
+    "none": N_("Off"),
+    "cross-encoder": N_("Cross-encoder"),
+    "pointwise-logprob": N_("Language model, yes or no"),
+    "pointwise-score": N_("Language model, 0 to 100"),
+    "listwise": N_("Language model, the whole order"),
+    "remote": N_("Reranker on a server"),
 }
 
 
@@ -147,40 +174,54 @@ def reranker_costs(settings: Settings) -> dict[str, str]:
     requests = len(
         windows(found, *(ListwiseReranker.model_fields[part].default for part in ("size", "step")))
     )
-    each = f"{found} short requests to the language model per question"
+    each = _("{number} short requests to the language model per question.", number=found)
     return {
-        "auto": "The server at the address below, or the cross-encoder where this computer has a GPU and the "
-        "model. Otherwise off.",
-        "none": "Keeps the order of the search. No extra time.",
-        "cross-encoder": "A separate model on this computer reads question and passage together. "
-        f"{USUAL_CROSS_ENCODER} is 2.3 GB, downloaded on first use, and takes seconds per question.",
-        "pointwise-logprob": f"Uses the probability of “yes”. {each}.",
-        "pointwise-score": f"For servers without token probabilities. {each}.",
-        "listwise": f"{requests} long requests to the language model per question.",
-        "remote": "Sends question and passages to the address below: Cohere, Jina, TEI, vLLM or llama.cpp.",
+        "auto": _(
+            "The server at the address below, or the cross-encoder where this computer has a GPU and the "
+            "model. Otherwise off."
+        ),
+        "none": _("Keeps the order of the search. No extra time."),
+        "cross-encoder": _(
+            "A separate model on this computer reads question and passage together. "
+            "{model} is 2.3 GB, downloaded on first use, and takes seconds per "
+            "question.",
+            model=USUAL_CROSS_ENCODER,
+        ),
+        "pointwise-logprob": _("Uses the probability of “yes”. {reason}", reason=each),
+        "pointwise-score": _("For servers without token probabilities. {reason}", reason=each),
+        "listwise": _("{number} long requests to the language model per question.", number=requests),
+        "remote": _(
+            "Sends question and passages to the address below: Cohere, Jina, TEI, vLLM or llama.cpp."
+        ),
     }
 
 
 def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any] | None:
-    st.subheader("Reranking")
+    st.subheader(_("Reranking"))
     st.markdown(
-        f"A reranker can reorder the {settings.fetch_k} best passages before {settings.k} of them are used. "
-        f"It gets {settings.rerank_seconds:g} seconds per question at most. If it fails or takes longer, the "
-        "order of the search stays, and the answer says so. The smallest models make the order worse."
+        _(
+            "A reranker can reorder the {fetch_k} best passages before {k} of them are used. It "
+            "gets {rerank_seconds} seconds per question at most. If it fails or takes longer, "
+            "the order of the search stays, and the answer says so. The smallest models make the "
+            "order worse.",
+            fetch_k=settings.fetch_k,
+            k=settings.k,
+            rerank_seconds=f"{settings.rerank_seconds:g}",
+        )
     )
     with st.form("reranking", border=True):
         changes = _reranker(settings, fixed)
         changes["lost_in_the_middle_order"] = st.checkbox(
-            "Put the best passages first and last in the prompt",
+            _("Put the best passages first and last in the prompt"),
             settings.lost_in_the_middle_order,
             key="lost_in_the_middle_order",
             **shared(
                 "lost_in_the_middle_order",
                 fixed,
-                "Models read the middle of a long prompt worst. Citation numbers do not change.",
+                _("Models read the middle of a long prompt worst. Citation numbers do not change."),
             ),
         )
-        saved = st.form_submit_button("Save", type="primary", key="save-reranking")
+        saved = st.form_submit_button(_("Save"), type="primary", key="save-reranking")
     return changes if saved else None
 
 
@@ -188,25 +229,32 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
     names = get_args(RerankerName)
     costs = reranker_costs(settings)
     chosen = st.selectbox(
-        "Reranker",
+        _("Reranker"),
         names,
         index=names.index(settings.reranker),
-        format_func=RERANKERS.__getitem__,
+        format_func=lambda name: translated(RERANKERS[name]),
         key="reranker",
-        **shared("reranker", fixed, "\n".join(f"- **{RERANKERS[name]}.** {costs[name]}" for name in costs)),
+        **shared(
+            "reranker",
+            fixed,
+            "\n".join(f"- **{translated(RERANKERS[name])}.** {costs[name]}" for name in costs),
+        ),
     )
-    hint = (
-        f"A folder or Hugging Face id, by default `{USUAL_CROSS_ENCODER}`, or the model's name on the server."
+    hint = _(
+        "A folder or Hugging Face id, by default `{model}`, or the model's name on the server.",
+        model=USUAL_CROSS_ENCODER,
     )
-    name = "Reranker model, for a cross-encoder or a server"
+    name = _("Reranker model, for a cross-encoder or a server")
     model = text_field(name, "rerank_model", settings.rerank_model, fixed, hint)
-    name, hint = "Reranker address, for a server", "With or without `/rerank` at the end."
+    name, hint = _("Reranker address, for a server"), _("With or without `/rerank` at the end.")
     address = text_field(name, "rerank_base_url", settings.rerank_base_url or "", fixed, hint)
-    typed = secret_field("Reranker API key, for a server", "rerank_api_key", settings.rerank_api_key, fixed)
+    typed = secret_field(
+        _("Reranker API key, for a server"), "rerank_api_key", settings.rerank_api_key, fixed
+    )
     return {"reranker": chosen, "rerank_model": model, "rerank_base_url": address or None, **typed}
 
 
-_ABOUT = (
+_ABOUT = N_(
     "Document summaries help with broad questions such as “What is this about?” Footnote builds them in the "
     "background once documents are read, and then offers two more search modes above. Answers still cite the "
     "original passages."
@@ -215,32 +263,39 @@ _ABOUT = (
 
 def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspace) -> dict[str, Any] | None:
     modes = get_args(Settings.model_fields["raptor"].annotation)
-    st.subheader("Document summaries", anchor="document-summaries")
-    st.markdown(_ABOUT)
+    st.subheader(_("Document summaries"), anchor="document-summaries")
+    st.markdown(translated(_ABOUT))
     with st.form("trees", border=True):
         chosen = st.radio(
-            "Summaries",
+            _("Summaries"),
             modes,
             index=modes.index(settings.raptor),
-            format_func=MODES.__getitem__,
+            format_func=lambda mode: translated(MODES[mode]),
             captions=_captions(settings, here),
             key="raptor",
             **shared("raptor", fixed),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            saved = st.form_submit_button("Save", type="primary", key="save-trees")
-            st.page_link(pages.TREES, label="Show the trees", icon=":material/account_tree:")
+            saved = st.form_submit_button(_("Save"), type="primary", key="save-trees")
+            st.page_link(pages.TREES, label=_("Show the trees"), icon=":material/account_tree:")
     return {"raptor": chosen} if saved else None
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
-    model = f"{label(settings.llm_model or settings.local_model, 60)} reads every document once. "
-    unconnected = "No model is connected. Until then, summaries quote the documents. "
     connected = settings.connected or bool(settings.local_model)
     return [
-        "Existing summaries are kept.",
-        f"Uses no model. {_cost(here, by_model=False)}",
-        f"{model if connected else unconnected}{_cost(here, by_model=connected)}",
+        _("Existing summaries are kept."),
+        _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
+        _(
+            "{model} reads every document once. {reason}",
+            model=label(settings.llm_model or settings.local_model, 60),
+            reason=_cost(here, by_model=True),
+        )
+        if connected
+        else _(
+            "No model is connected. Until then, summaries quote the documents. {reason}",
+            reason=_cost(here, by_model=False),
+        ),
     ]
 
 
@@ -248,45 +303,49 @@ def _cost(here: Workspace, *, by_model: bool) -> str:
     try:
         cost = here.library.forest.cost(by_model=by_model)
     except FootnoteError as error:
-        return f"The cost cannot be estimated: {label(str(error), 300)}"
-    return f"For your documents: {cost_of(cost)}." if cost.leaves else "Nothing to build now."
+        return _("The cost cannot be estimated: {reason}", reason=label(translated(str(error)), 300))
+    return _("For your documents: {cost}.", cost=cost_of(cost)) if cost.leaves else _("Nothing to build now.")
 
 
-_MORE = "More passages find more, and take longer."
+_MORE = N_("More passages find more, and take longer.")
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
-_ANY_EMBEDDING = (
+_ANY_EMBEDDING = N_(
     "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
 )
-LOCAL, REMOTE = "On this computer", "On a server"
+LOCAL, REMOTE = N_("On this computer"), N_("On a server")
 
 
 def show() -> None:
     """Show the settings page."""
     server = services()
     fixed = fixed_fields()
-    st.title("Settings")
+    st.title(_("Settings"))
     here = workspace()
     if not server.administers():
-        st.info(ADMINISTRATORS_ONLY, icon=":material/lock:")
+        st.info(translated(ADMINISTRATORS_ONLY), icon=":material/lock:")
         show_keys(here)
         show_webhooks(here)
         return
     _model(server, fixed)
     busy = bool(here.reindexing.job or here.reindexing.failed or here.library.reindexer.begun)
-    with st.expander("Advanced: search, embeddings, reranking, summaries", expanded=busy, key="advanced"):
+    with st.expander(_("Advanced: search, embeddings, reranking, summaries"), expanded=busy, key="advanced"):
         _finding(server, fixed)
-        st.page_link(pages.LAB, label="Compare search modes on your own questions", icon=":material/science:")
-        st.page_link(pages.ACTIVITY, label="See deletions, exports and changes", icon=":material/history:")
+        st.page_link(
+            pages.LAB, label=_("Compare search modes on your own questions"), icon=":material/science:"
+        )
+        st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
     show_keys(here)
     show_webhooks(here)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:
     settings = server.settings
-    st.header("Language model")
+    st.header(_("Language model"))
     st.markdown(model_in_use(settings))
     local, remote = st.tabs(
-        [LOCAL, REMOTE], default=REMOTE if settings.connected else LOCAL, key="model-place"
+        [translated(LOCAL), translated(REMOTE)],
+        default=translated(REMOTE if settings.connected else LOCAL),
+        key="model-place",
     )
     with local:
         show_local_models(server, fixed)
@@ -296,15 +355,17 @@ def _model(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _finding(server: PageServices, fixed: frozenset[str]) -> None:
     settings = server.settings
-    st.header("Search")
+    st.header(_("Search"))
     with st.form("finding", border=True):
         changes = {
             "retriever": _search(settings, fixed),
-            "k": st.slider("Passages per answer", 1, 20, min(settings.k, 20), **shared("k", fixed, _MORE)),
+            "k": st.slider(
+                _("Passages per answer"), 1, 20, min(settings.k, 20), **shared("k", fixed, translated(_MORE))
+            ),
             "embedding_model": _embedding_model(settings, fixed),
             **_meaning_options(settings, fixed),
         }
-        save = st.form_submit_button("Save", type="primary", key="save-finding")
+        save = st.form_submit_button(_("Save"), type="primary", key="save-finding")
     if save and _change(server, changes, fixed):
         st.rerun()
     _show_reindexing(workspace(), settings.embedding_model)
@@ -324,12 +385,16 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         if trees or name not in TREE_RETRIEVERS or name == settings.retriever
     ]
     return st.selectbox(
-        "Search mode",
+        _("Search mode"),
         offered,
         index=offered.index(settings.retriever),
         format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
         key="retriever",
-        **shared("retriever", fixed, "\n".join(f"- **{retriever_name(one)}.** {USES[one]}" for one in USES)),
+        **shared(
+            "retriever",
+            fixed,
+            "\n".join(f"- **{retriever_name(one)}.** {translated(USES[one])}" for one in USES),
+        ),
     )
 
 
@@ -338,32 +403,38 @@ def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any
     threshold, candidates, weight = st.columns(3)
     with threshold:
         least = st.number_input(
-            "Minimum relevance",
+            _("Minimum relevance"),
             0.0,
             1.0,
             settings.score_threshold,
             0.05,
             key="score_threshold",
-            **shared("score_threshold", fixed, f"For “{retriever_name('similarity_score_threshold')}”."),
+            **shared(
+                "score_threshold",
+                fixed,
+                _("For “{retriever_name}”.", retriever_name=retriever_name("similarity_score_threshold")),
+            ),
         )
     with candidates:
         most = st.number_input(
-            "Candidates for diversity",
+            _("Candidates for diversity"),
             2,
             500,
             settings.mmr_fetch_k,
             key="mmr_fetch_k",
-            **shared("mmr_fetch_k", fixed, f"For “{retriever_name('mmr')}”."),
+            **shared(
+                "mmr_fetch_k", fixed, _("For “{retriever_name}”.", retriever_name=retriever_name("mmr"))
+            ),
         )
     with weight:
         share = st.number_input(
-            "Weight of relevance",
+            _("Weight of relevance"),
             0.0,
             1.0,
             settings.mmr_lambda_mult,
             0.05,
             key="mmr_lambda_mult",
-            **shared("mmr_lambda_mult", fixed, "Against diversity. 1 ignores diversity."),
+            **shared("mmr_lambda_mult", fixed, _("Against diversity. 1 ignores diversity.")),
         )
     return {"score_threshold": least, "mmr_fetch_k": most, "mmr_lambda_mult": share}
 
@@ -371,11 +442,11 @@ def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any
 def _embedding_model(settings: Settings, fixed: frozenset[str]) -> str:
     names = list(dict.fromkeys([*EMBEDDING_MODELS, settings.embedding_model]))
     return st.selectbox(
-        "Embedding model",
+        _("Embedding model"),
         names,
         index=names.index(settings.embedding_model),
         accept_new_options=True,
-        **shared("embedding_model", fixed, _ANY_EMBEDDING),
+        **shared("embedding_model", fixed, translated(_ANY_EMBEDDING)),
     )
 
 
@@ -383,6 +454,6 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
     """Save the changes, except of fixed settings; show an error and save nothing if one is invalid."""
     with show_refusal():
         server.change({name: value for name, value in changes.items() if name not in fixed})
-        flash("Saved.", ":material/check:")
+        flash(_("Saved."), ":material/check:")
         return True
     return False

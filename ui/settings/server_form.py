@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from rag.errors import LLMError, LLMGarbled, SettingsError
+from rag.i18n import N_, _
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.settings import Settings, check
@@ -19,7 +20,7 @@ LIST_SECONDS = 10.0
 TRIAL_SECONDS = 60.0
 """Seconds of a test: a server may have to load the model first."""
 TRIAL_TOKENS = 1024  # a model that reasons says its first word after some hundred
-NO_MODEL = "Choose a model, or type its name."
+NO_MODEL = N_("Choose a model, or type its name.")
 _STATE = "model-server"
 
 
@@ -39,17 +40,17 @@ def show_server_form(server: PageServices, fixed: frozenset[str]) -> None:
     settings, last = server.settings, st.session_state.get(_STATE, _Attempt(""))
     with st.form("model", border=False):
         changes = {
-            URL: text_field("Base URL", URL, settings.llm_base_url, fixed),
-            **secret_field("API key", KEY, settings.llm_api_key, fixed),
+            URL: text_field(_("Base URL"), URL, settings.llm_base_url, fixed),
+            **secret_field(_("API key"), KEY, settings.llm_api_key, fixed),
         }
         last = last if last.url == changes[URL] else _Attempt(changes[URL])
-        listed = st.form_submit_button("List models", icon=":material/list:")
+        listed = st.form_submit_button(_("List models"), icon=":material/list:")
         changes[MODEL] = _model(settings, last, fixed)
         with st.container(horizontal=True):
-            tested = st.form_submit_button("Test and save", type="primary")
-            untested = last.untested and st.form_submit_button("Save without a test")
+            tested = st.form_submit_button(_("Test and save"), type="primary")
+            untested = last.untested and st.form_submit_button(_("Save without a test"))
     if settings.connected:
-        action("Disconnect", "link_off", "disconnect", _disconnect, server, **shared(MODEL, fixed))
+        action(_("Disconnect"), "link_off", "disconnect", _disconnect, server, **shared(MODEL, fixed))
     wanted = {name: value for name, value in changes.items() if name not in fixed}
     if listed:
         _attempt(last, lambda: _list_models(settings, changes, wanted))
@@ -61,19 +62,21 @@ def show_server_form(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _model(settings: Settings, last: _Attempt, fixed: frozenset[str]) -> str:
     if MODEL in fixed:
-        return text_field("Model", MODEL, settings.llm_model, fixed)
+        return text_field(_("Model"), MODEL, settings.llm_model, fixed)
     only = last.models[0] if len(last.models) == 1 else None
     chosen = st.session_state.setdefault(MODEL, settings.llm_model or None)
     if not chosen and only:
         st.session_state[MODEL] = only
     names = [name for name in (settings.llm_model, chosen) if name]
     model: str | None = st.selectbox(
-        "Model",
+        _("Model"),
         list(dict.fromkeys([*last.models, *names])),
         index=None,
         key=MODEL,
         accept_new_options=True,
-        placeholder="Choose one, or type its name" if last.models else "List the models, or type a name",
+        placeholder=_("Choose one, or type its name")
+        if last.models
+        else _("List the models, or type a name"),
     )
     return (model or "").strip()
 
@@ -92,10 +95,10 @@ def _list_models(
     settings: Settings, changes: Mapping[str, str], wanted: Mapping[str, str]
 ) -> tuple[str, ...]:
     check(settings, wanted)
-    with LLM(_reached(settings, changes, LIST_SECONDS)) as llm, st.spinner("Connecting…"):
+    with LLM(_reached(settings, changes, LIST_SECONDS)) as llm, st.spinner(_("Connecting…")):
         models = tuple(filter(None, llm.models()))
     if not models:
-        raise LLMGarbled(f"{llm.settings.host} lists no models. Type the name of one.")
+        raise LLMGarbled(N_("{host} lists no models. Type the name of one.", host=llm.settings.host))
     return models
 
 
@@ -107,11 +110,11 @@ def _save(
     if not changes[MODEL]:
         raise SettingsError(NO_MODEL)
     if tested:
-        with st.container(horizontal=True, vertical_alignment="center"), st.spinner("Testing the model…"):
-            st.button("Cancel", key="cancel-test")  # any click ends this run, and with it the test
+        with st.container(horizontal=True, vertical_alignment="center"), st.spinner(_("Testing the model…")):
+            st.button(_("Cancel"), key="cancel-test")  # any click ends this run, and with it the test
             _try(_reached(server.settings, changes, TRIAL_SECONDS))
     server.change(wanted)
-    flash("Saved.", ":material/check:")
+    flash(_("Saved."), ":material/check:")
     return ()
 
 
@@ -131,7 +134,12 @@ def _clicked() -> bool:
 def _disconnect(server: PageServices) -> None:
     server.change({MODEL: ""})
     st.session_state.pop(MODEL, None)
-    flash("Saved.", ":material/check:")
+    flash(_("Saved."), ":material/check:")
+
+
+def server_of(settings: Settings) -> LLMSettings:
+    """Return the connected server, to list its models."""
+    return _reached(settings, {URL: settings.llm_base_url, MODEL: settings.llm_model}, LIST_SECONDS)
 
 
 def _reached(settings: Settings, changes: Mapping[str, str], seconds: float) -> LLMSettings:

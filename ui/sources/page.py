@@ -12,33 +12,45 @@ from pydantic.fields import FieldInfo
 
 from rag.connectors.registry import KINDS, checked
 from rag.connectors.sync import SyncProgress
+from rag.i18n import N_, _, ngettext, translated
 from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import ItemRecord, SourceRecord, Tally
 from ui.components.job_progress import STATES
-from ui.components.labels import count
 from ui.components.markdown import escape_text, label
-from ui.components.messages import confirm_deletion, flash, flash_errors, show_errors, show_refusal
+from ui.components.messages import confirm_deletion, dialog, flash, flash_errors, show_errors, show_refusal
 from ui.components.pagination import paginated
 from ui.server.services import services, workspace
 
 PAGE = 25
 INTERVALS: Mapping[int, str] = {
-    0: "Manually",
-    5: "Every 5 minutes",
-    60: "Every hour",
-    1440: "Every day",
-    10080: "Every week",
+    0: N_("Manually"),
+    5: N_("Every 5 minutes"),
+    60: N_("Every hour"),
+    1440: N_("Every day"),
+    10080: N_("Every week"),
 }
-ALL, FAILED = "All", "Failed"
+ALL, FAILED = str(N_("All")), str(N_("Failed"))
+
+
+def interval(minutes: int) -> str:
+    """Return how often a source is synced, in words."""
+    if minutes in INTERVALS:
+        return translated(INTERVALS[minutes])
+    return ngettext("Every {count} minute", "Every {count} minutes", minutes)
 
 
 def _show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
-    with st.expander(f"Items ({tally.items:,})", key=f"source-items-{record.id}"):
+    with st.expander(_("Items ({items})", items=f"{tally.items:,}"), key=f"source-items-{record.id}"):
         failed_only = False
         if 0 < tally.failed < tally.items:
             chosen = st.segmented_control(
-                "Show", [ALL, FAILED], default=ALL, required=True, key=f"source-filter-{record.id}"
+                _("Show"),
+                [ALL, FAILED],
+                format_func=translated,
+                default=ALL,
+                required=True,
+                key=f"source-filter-{record.id}",
             )
             failed_only = chosen == FAILED
         length, key = tally.failed if failed_only else tally.items, f"source-page-{record.id}"
@@ -50,7 +62,7 @@ def _show_items(record: SourceRecord, tally: Tally, here: Workspace) -> None:
 def _show_item(item: ItemRecord) -> None:
     st.markdown(f"{icon(item)} {label(item.name, 100)} · {state(item)}")
     if item.reason:
-        st.caption(escape_text(item.reason))
+        st.caption(escape_text(translated(item.reason)))
         if item.tries:
             st.caption(next_try(item, datetime.now(UTC)))
 
@@ -58,21 +70,27 @@ def _show_item(item: ItemRecord) -> None:
 def state(item: ItemRecord) -> str:
     """Return the state of an item in words."""
     if item.state is not None and item.state != "refused":
-        return STATES[item.state] + (", an older version" if item.reason else "")
+        said = translated(STATES[item.state])
+        return _("{state}, an older version", state=said) if item.reason else said
     if item.reason is not None:
-        return "failed"
-    return "deleted here; returns when it changes at the source"
+        return _("failed")
+    return _("deleted here; returns when it changes at the source")
 
 
 def next_try(item: ItemRecord, now: datetime) -> str:
     """Return the time of the next retry of a failed item, in words."""
     if item.due is None:
-        return "Retried when it changes, or with Sync now."
+        return _("Retried when it changes, or with Sync now.")
     if item.due <= now:
-        return "Retried at the next sync."
+        return _("Retried at the next sync.")
     hours = -(-(item.due - now) // timedelta(hours=1))
-    wait = count(hours, "hour") if hours <= 24 else f"{-(-hours // 24)} days"
-    return f"Retried in {wait} at the earliest, or with Sync now."
+    if hours <= 24:
+        return ngettext(
+            "Retried in {count} hour at the earliest, or with Sync now.",
+            "Retried in {count} hours at the earliest, or with Sync now.",
+            hours,
+        )
+    return _("Retried in {days} days at the earliest, or with Sync now.", days=-(-hours // 24))
 
 
 def icon(item: ItemRecord) -> str:
@@ -85,9 +103,9 @@ def icon(item: ItemRecord) -> str:
 TICK = 1.0  # seconds between updates
 Color = Literal["gray", "blue", "green", "red", "orange"]
 _ENDS: Mapping[str, tuple[str, str, Color]] = {
-    "failed": ("could not be read", ":material/error:", "red"),
-    "stopped": ("stopped", ":material/stop_circle:", "orange"),
-    "emptied": ("empty now", ":material/help:", "orange"),
+    "failed": (N_("could not be read"), ":material/error:", "red"),
+    "stopped": (N_("stopped"), ":material/stop_circle:", "orange"),
+    "emptied": (N_("empty now"), ":material/help:", "orange"),
 }
 
 
@@ -95,16 +113,16 @@ def show() -> None:
     """Show the sources of the library."""
     here = workspace()
     if not services().administers():  # sources use the server's folders and secrets
-        st.info("Only administrators can add sources.")
+        st.info(_("Only administrators can add sources."))
         return
     st.markdown(
-        "Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files."
+        _("Connect a folder, wiki, drive or site. Footnote keeps it in sync: new, changed and deleted files.")
     )
-    if st.button("Add a source", type="primary", icon=":material/add:", key="source-add"):
+    if st.button(_("Add a source"), type="primary", icon=":material/add:", key="source-add"):
         _add(here)
     records = here.syncing.sources.list()
     if not records:
-        st.markdown("No sources yet. To add single files, go to Documents above.")
+        st.markdown(_("No sources yet. To add single files, go to Documents above."))
         return
     busy = _is_busy(here, records)
     st.fragment(_show_sources, run_every=TICK if busy else None)(here, busy)
@@ -154,7 +172,9 @@ def _show_source(status: SourceStatus, here: Workspace) -> None:
     if job is not None:
         share, text = sync_progress(status.tally.items, job.latest)
         st.progress(share, text=text)
-        st.button("Stop", icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}")
+        st.button(
+            _("Stop"), icon=":material/stop_circle:", on_click=job.cancel, key=f"source-stop-{record.id}"
+        )
     else:
         _show_sync_buttons(status, here)
     if status.tally.items:
@@ -164,17 +184,22 @@ def _show_source(status: SourceStatus, here: Workspace) -> None:
 def _show_sync_buttons(status: SourceStatus, here: Workspace) -> None:
     record, held = status.record, status.tally.documents
     with st.container(horizontal=True, gap="small"):
-        if st.button("Sync now", icon=":material/sync:", key=f"source-sync-{record.id}"):
+        if st.button(_("Sync now"), icon=":material/sync:", key=f"source-sync-{record.id}"):
             _sync(record, here)
             st.rerun()
         if record.state == "emptied" and st.button(
-            "Confirm that it is empty", icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
+            _("Confirm that it is empty"), icon=":material/delete_sweep:", key=f"source-emptied-{record.id}"
         ):
             confirm_deletion(
-                "This source is empty now. Delete its documents?",
-                f"**{label(record.name)}** will be checked once more. If it is still empty, "
-                f"{'the document' if held == 1 else f'all {held:,} documents'} that came only from it "
-                f"{'is' if held == 1 else 'are'} deleted. Existing answers keep their quotes.",
+                _("This source is empty now. Delete its documents?"),
+                ngettext(
+                    "**{name}** will be checked once more. If it is still empty, the document that came only "
+                    "from it is deleted. Existing answers keep their quotes.",
+                    "**{name}** will be checked once more. If it is still empty, all {count} documents that "
+                    "came only from it are deleted. Existing answers keep their quotes.",
+                    held,
+                    name=label(record.name),
+                ),
                 key=f"source-emptied-yes-{record.id}",
                 act=lambda: _sync(record, here, may_be_empty=True),
             )
@@ -186,34 +211,39 @@ def _show_state(status: SourceStatus) -> None:
         st.badge(name, icon=icon, color=color)
         st.caption(facts(status.record, status.tally, datetime.now(UTC)), width="content")
     if status.record.reason and status.job is None:
-        st.markdown(escape_text(status.record.reason))
+        st.markdown(escape_text(translated(status.record.reason)))
 
 
 def badge(status: SourceStatus) -> tuple[str, str, Color]:
     """Return the label, icon and colour of a source's state."""
     if status.job is not None:
-        return "syncing", ":material/sync:", "blue"
+        return _("syncing"), ":material/sync:", "blue"
     if status.reading:
-        return f"reading {count(status.reading, 'document')}", ":material/menu_book:", "blue"
+        return (
+            ngettext("reading {count} document", "reading {count} documents", status.reading),
+            ":material/menu_book:",
+            "blue",
+        )
     if status.record.state in _ENDS:
-        return _ENDS[status.record.state]
+        name, icon, color = _ENDS[status.record.state]
+        return translated(name), icon, color
     if status.record.ended is None:
-        return "not synced yet", ":material/schedule:", "gray"
+        return _("not synced yet"), ":material/schedule:", "gray"
     if not status.tally.items:
-        return "empty", ":material/inbox:", "gray"
+        return _("empty"), ":material/inbox:", "gray"
     if status.tally.failed:
-        return "synced with errors", ":material/warning:", "orange"
-    return "up to date", ":material/check_circle:", "green"
+        return _("synced with errors"), ":material/warning:", "orange"
+    return _("up to date"), ":material/check_circle:", "green"
 
 
 def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
     """Return a source's facts on one line: kind, documents, failures, last sync and schedule."""
     parts = (
-        KINDS[record.kind].title if record.kind in KINDS else record.kind,
-        count(tally.documents, "document"),
-        f"{tally.failed:,} failed" if tally.failed else "",
-        f"synced {ago(now - record.ended)}" if record.ended else "",
-        INTERVALS.get(record.every or 0, f"every {record.every} minutes").lower(),
+        translated(KINDS[record.kind].title) if record.kind in KINDS else record.kind,
+        ngettext("{count} document", "{count} documents", tally.documents),
+        _("{number} failed", number=f"{tally.failed:,}") if tally.failed else "",
+        _("synced {ago}", ago=ago(now - record.ended)) if record.ended else "",
+        interval(record.every or 0).lower(),
     )
     return " · ".join(filter(None, parts))
 
@@ -221,24 +251,27 @@ def facts(record: SourceRecord, tally: Tally, now: datetime) -> str:
 def ago(past: timedelta) -> str:
     """Return a time span in words: "2 hours ago"."""
     seconds = max(0.0, past.total_seconds())
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            return f"{count(int(seconds // length), unit)} ago"
-    return "just now"
+    if seconds >= 86400:
+        return ngettext("{count} day ago", "{count} days ago", int(seconds // 86400))
+    if seconds >= 3600:
+        return ngettext("{count} hour ago", "{count} hours ago", int(seconds // 3600))
+    if seconds >= 60:
+        return ngettext("{count} minute ago", "{count} minutes ago", int(seconds // 60))
+    return _("just now")
 
 
 def sync_progress(known: int, synced: SyncProgress | None) -> tuple[float, str]:
     """Return a sync's progress, estimated by the `known` items of the last sync, and a sentence."""
     if synced is None:
-        return 0.0, "Connecting"
-    numbers = {
-        "new": synced.new,
-        "changed": synced.changed,
-        "unchanged": synced.unchanged,
-        "deleted": synced.removed,
-        "failed": synced.failed,
-    }
-    said = ", ".join(f"{number:,} {word}" for word, number in numbers.items() if number)
+        return 0.0, _("Connecting")
+    numbers = (
+        (synced.new, _("{number} new")),
+        (synced.changed, _("{number} changed")),
+        (synced.unchanged, _("{number} unchanged")),
+        (synced.removed, _("{number} deleted")),
+        (synced.failed, _("{number} failed")),
+    )
+    said = ", ".join(words.format(number=f"{number:,}") for number, words in numbers if number)
     text = " · ".join(filter(None, (label(synced.name, 50), said)))
     return synced.items / max(known, synced.items + 1), text
 
@@ -249,10 +282,10 @@ def _sync(record: SourceRecord, here: Workspace, *, may_be_empty: bool = False) 
 
 
 def _actions(record: SourceRecord, here: Workspace) -> None:
-    with st.popover("More", type="tertiary", key=f"source-actions-{record.id}"):
-        if st.button("Change", icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
+    with st.popover(_("More"), type="tertiary", key=f"source-actions-{record.id}"):
+        if st.button(_("Change"), icon=":material/edit:", key=f"source-edit-{record.id}", width="stretch"):
             _change(here, record)
-        if st.button("Delete", icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
+        if st.button(_("Delete"), icon=":material/delete:", key=f"source-ask-{record.id}", width="stretch"):
             _delete(here, record)
 
 
@@ -269,7 +302,8 @@ def _default(field: FieldInfo) -> Any:
 
 def _input(field: FieldInfo, value: Any, key: str) -> Any:
     wanted = _plain(field.annotation)
-    title, text = field.title or key.rpartition("-")[2], field.description
+    title = translated(field.title or key.rpartition("-")[2])
+    text = translated(field.description) if field.description else None
     if wanted is bool:
         return st.checkbox(title, value=bool(value), help=text, key=key)
     if get_origin(wanted) is Literal:
@@ -292,31 +326,31 @@ def _plain(annotation: Any) -> Any:
     return annotation
 
 
-@st.dialog("Add a source", width="medium", icon=":material/add:")
+@dialog(N_("Add a source"), ":material/add:", "medium")
 def _add(here: Workspace) -> None:
     kind = st.segmented_control(
-        "Kind",
+        _("Kind"),
         list(KINDS),
-        format_func=lambda kind: KINDS[kind].title,
+        format_func=lambda kind: translated(KINDS[kind].title),
         default=next(iter(KINDS)),
         required=True,
         key="source-kind",
     )
-    st.caption(KINDS[kind].brings)
+    st.caption(translated(KINDS[kind].brings))
 
     def save(name: str, settings: dict[str, Any], every: int | None) -> None:
         record = here.syncing.sources.create(kind, name or KINDS[kind].title, settings, every)
         here.syncing.start(record.id)
 
-    _show_form(here, kind, None, "Add and sync", save)
+    _show_form(here, kind, None, _("Add and sync"), save)
 
 
-@st.dialog("Edit source", width="medium", icon=":material/edit:")
+@dialog(N_("Edit source"), ":material/edit:", "medium")
 def _change(here: Workspace, record: SourceRecord) -> None:
     def save(name: str, settings: dict[str, Any], every: int | None) -> None:
         here.syncing.change(record.id, name or record.name, settings, every)
 
-    _show_form(here, record.kind, record, "Save", save)
+    _show_form(here, record.kind, record, _("Save"), save)
 
 
 def _show_form(
@@ -328,44 +362,47 @@ def _show_form(
 ) -> None:
     key = f"source-change-{record.id}" if record else f"source-new-{kind}"
     name = st.text_input(
-        "Name", record.name if record else "", placeholder=KINDS[kind].title, key=f"{key}-name"
+        _("Name"), record.name if record else "", placeholder=translated(KINDS[kind].title), key=f"{key}-name"
     )
     wanted = _settings_form(KINDS[kind].settings, record.settings if record else {}, key=key)
     minutes = (record and record.every) or 0
     options = list(dict.fromkeys([*INTERVALS, minutes]))
     often = st.selectbox(
-        "Sync",
+        _("Sync"),
         options,
         index=options.index(minutes),
-        format_func=lambda minutes: INTERVALS.get(minutes, f"Every {minutes} minutes"),
+        format_func=interval,
         key=f"{key}-every",
     )
     with st.container(horizontal=True):
         kept = st.button(verb, type="primary", key=f"{key}-keep")
-        tested = st.button("Test connection", icon=":material/cable:", key=f"{key}-test")
+        tested = st.button(_("Test connection"), icon=":material/cable:", key=f"{key}-test")
     if not (kept or tested):
         return
     with show_refusal():
         settings = checked(kind, wanted)
-        with st.spinner("Connecting…"):
+        with st.spinner(_("Connecting…")):
             found = here.source(kind, settings).test()
         if kept:
             save(name.strip(), settings, often or None)
             st.rerun()
-        st.success(escape_text(found), icon=":material/check_circle:")
+        st.success(escape_text(translated(found)), icon=":material/check_circle:")
 
 
-@st.dialog("Delete this source?", width="small", icon=":material/delete:")
+@dialog(N_("Delete this source?"), ":material/delete:")
 def _delete(here: Workspace, record: SourceRecord) -> None:
     st.markdown(
-        f"**{label(record.name)}** will no longer be synced. Keep documents, or delete them too. Existing "
-        "answers keep their quotes."
+        _(
+            "**{name}** will no longer be synced. Keep documents, or delete them too. Existing "
+            "answers keep their quotes.",
+            name=label(record.name),
+        )
     )
     with st.container(horizontal=True):
-        if st.button("Keep documents", type="primary", key=f"source-leave-{record.id}"):
+        if st.button(_("Keep documents"), type="primary", key=f"source-leave-{record.id}"):
             _remove(here, record, keep_documents=True)
             st.rerun()
-        if st.button("Delete documents too", icon=":material/delete:", key=f"source-delete-{record.id}"):
+        if st.button(_("Delete documents too"), icon=":material/delete:", key=f"source-delete-{record.id}"):
             _remove(here, record, keep_documents=False)
             st.rerun()
 
@@ -373,4 +410,4 @@ def _delete(here: Workspace, record: SourceRecord) -> None:
 @flash_errors
 def _remove(here: Workspace, record: SourceRecord, *, keep_documents: bool) -> None:
     here.syncing.delete(record.id, keep_documents=keep_documents)
-    flash(f"{label(record.name, 60)} was deleted.", ":material/delete:")
+    flash(_("{name} was deleted.", name=label(record.name, 60)), ":material/delete:")

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from rag.i18n import _
 from rag.raptor.tree import OpenedPath
 from storage.trees import NodeRecord
 from ui import pages
@@ -96,7 +97,7 @@ def _item(name: str, short: str, cited: Sequence[int], opened: bool) -> dict[str
 def _more(count: int, above: NodePath, drawn: TreeChart) -> dict[str, Any]:
     """Return an item for nodes that are not drawn; it opens their parent, whose list has all."""
     drawn.paths.append(above)
-    return {"name": f"{count:,} more", "value": f"+{count:,}", "symbol": "none"}
+    return {"name": _("{number} more", number=f"{count:,}"), "value": f"+{count:,}", "symbol": "none"}
 
 
 def _spec(roots: list[dict[str, Any]], step: int, ink: str, paper: str) -> dict[str, Any]:
@@ -133,7 +134,9 @@ def show_list(opened: OpenedPath, tree: str | None, name: str, marks: LastCitati
         _show_node(opened.node, opened, marks)
     below = opened.below or (() if opened.node is not None else opened.layers[0])
     if below:
-        st.markdown(f"**Below: {below_of(below)}**" if opened.node else f"**{below_of(below)}**")
+        st.markdown(
+            _("**Below: {nodes}**", nodes=below_of(below)) if opened.node else f"**{below_of(below)}**"
+        )
         _show_below(below, tuple(node.id for node in opened.way), tree, marks)
 
 
@@ -141,7 +144,7 @@ def _show_way(opened: OpenedPath, tree: str | None, name: str) -> None:
     steps = _steps(opened, name)
     if len(steps) < 2:
         return
-    st.caption("Path from the top")
+    st.caption(_("Path from the top"))
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="tree-way"):
         for at, (said, way) in enumerate(steps):
             st.button(
@@ -159,22 +162,27 @@ def _steps(opened: OpenedPath, name: str) -> list[tuple[str, NodePath]]:
     steps: list[tuple[str, NodePath]] = [(name, ())] if len(opened.layers[0]) != 1 else []
     for depth, node in enumerate(opened.way):
         number = opened.layers[depth].index(node) + 1
-        place = f"{number}" if steps else "Top"
-        level = f"level {node.level}" if node.level else "passage"
+        place = f"{number}" if steps else _("Top")
+        level = _("level {level}", level=node.level) if node.level else _("passage")
         steps.append((f"{place} · {level}", tuple(one.id for one in opened.way[: depth + 1])))
     return steps
 
 
 def _show_node(node: NodeRecord, opened: OpenedPath, marks: LastCitations) -> None:
-    made = f", of {below_of(opened.below)}" if opened.below else ""
-    st.markdown(f"##### {kind_of(node)}{made}", anchors=False)
-    place = [label(node.document, 90), f"page {node.page}" if node.page else "", label(node.heading, 160)]
+    kind = kind_of(node)
+    made = _("{kind}, of {nodes}", kind=kind, nodes=below_of(opened.below)) if opened.below else kind
+    st.markdown(f"##### {made}", anchors=False)
+    place = [
+        label(node.document, 90),
+        _("page {number}", number=node.page) if node.page else "",
+        label(node.heading, 160),
+    ]
     if node.level == 0 or node.document:
         st.caption(" · ".join(part for part in place if part))
     with st.container(border=True, key="tree-open"):
         st.markdown(escape_text(node.text))
     if node.level:
-        st.caption("Answers cite the passages below, never the summary.")
+        st.caption(_("Answers cite the passages below, never the summary."))
     _show_cited(node, marks)
 
 
@@ -182,12 +190,12 @@ def _show_cited(node: NodeRecord, marks: LastCitations) -> None:
     numbers = marks.of(node.id)
     if not numbers or marks.answer is None or marks.conversation is None:
         return
-    where = "Cited in the last answer" if node.level == 0 else "Leads to what the last answer cites"
+    where = _("Cited in the last answer") if node.level == 0 else _("Leads to what the last answer cites")
     st.markdown(f":material/format_quote: {where}: {label(cited_as(numbers))}")
     if node.level == 0:
         st.page_link(
             pages.CHAT,
-            label="Open the citation",
+            label=_("Open the citation"),
             icon=":material/forum:",
             query_params={"chat": marks.conversation.id, CITE: f"{marks.answer.id}-p{numbers[0]}"},
         )
@@ -202,7 +210,7 @@ def _show_below(nodes: tuple[NodeRecord, ...], way: NodePath, tree: str | None, 
 
 def _show_one(node: NodeRecord, number: int, way: NodePath, tree: str | None, marks: LastCitations) -> None:
     cited = marks.of(node.id)
-    mark = f"**{label(f'cited {cited_as(cited)}')}** · " if cited else ""
+    mark = f"**{label(_('cited {markers}', markers=cited_as(cited)))}** · " if cited else ""
     icon = "format_quote" if cited else "account_tree" if node.level else "notes"
     name, key = f"**{number}** · {mark}{label(node.text, LIST_LINE)}", f"tree-below-{node.id}"
     action(name, icon, key, open_path, tree, (*way, node.id), kind="secondary", width="stretch")

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from rag.i18n import N_, _, enumerated, ngettext
 from rag.raptor.tree import Cost, ForestProgress
 from storage.records import ConversationRecord, Message
 from storage.trees import NodeRecord
-from ui.components.labels import count
 from ui.components.markdown import label
 
 MODES: dict[str, str] = {
-    "off": "Off",
-    "extractive": "Quoted from the documents",
-    "model": "Written by the language model",
+    "off": N_("Off"),
+    "extractive": N_("Quoted from the documents"),
+    "model": N_("Written by the language model"),
 }
 
 
@@ -26,24 +26,32 @@ def cost_of(cost: Cost) -> str:
     """
     minutes = max(1, round(cost.seconds / 60))
     said = [
-        count(cost.leaves, "passage"),
-        f"about {count(cost.summaries, 'summary', 'summaries')}",
-        f"about {count(minutes, 'minute')} of computing",
+        ngettext("{count} passage", "{count} passages", cost.leaves),
+        ngettext("about {count} summary", "about {count} summaries", cost.summaries),
+        ngettext("about {count} minute of computing", "about {count} minutes of computing", minutes),
     ]
-    return ", ".join([*said, *([f"about {cost.tokens:,} tokens"] if cost.tokens else [])])
+    return ", ".join(
+        [*said, *([_("about {number} tokens", number=f"{cost.tokens:,}")] if cost.tokens else [])]
+    )
 
 
 def step_of(tended: ForestProgress | None) -> str:
     """Return the progress of a build, in Markdown."""
     if tended is None:
-        return "Waiting to start"
+        return _("Waiting to start")
     step = tended.step
-    over = f"{label(tended.document, 60)}, {tended.done + 1:,} of {tended.total:,} documents"
-    if not tended.document:
-        over = "All documents"
+    over = _("All documents")
+    if tended.document:
+        over = _(
+            "{name}, {at} of {total} documents",
+            name=label(tended.document, 60),
+            at=f"{tended.done + 1:,}",
+            total=f"{tended.total:,}",
+        )
+    numbers = {"done": f"{step.done:,}", "total": f"{step.total:,}"}
     if step.level == 0:
-        return f"{over}: passages, {step.done:,} of {step.total:,}"
-    return f"{over}: level {step.level}, {step.done:,} of {step.total:,}"
+        return _("{over}: passages, {done} of {total}", over=over, **numbers)
+    return _("{over}: level {level}, {done} of {total}", over=over, level=step.level, **numbers)
 
 
 def share_of(tended: ForestProgress | None) -> float:
@@ -57,17 +65,18 @@ def share_of(tended: ForestProgress | None) -> float:
 
 def kind_of(node: NodeRecord) -> str:
     """Return the kind of a node: "Passage" or "Summary on level 2"."""
-    return f"Summary on level {node.level}" if node.level else "Passage"
+    return _("Summary on level {level}", level=node.level) if node.level else _("Passage")
 
 
 def below_of(nodes: Sequence[NodeRecord]) -> str:
     """Return the number of children in words: "7 passages", "3 summaries", or both."""
     leaves = sum(node.level == 0 for node in nodes)
+    above = len(nodes) - leaves
     parts = [
-        count(len(nodes) - leaves, "summary", "summaries") if leaves < len(nodes) else "",
-        count(leaves, "passage") if leaves else "",
+        ngettext("{count} summary", "{count} summaries", above) if above else "",
+        ngettext("{count} passage", "{count} passages", leaves) if leaves else "",
     ]
-    return " and ".join(part for part in parts if part)
+    return enumerated([part for part in parts if part])
 
 
 def levels_of(levels: Mapping[int, int]) -> str:
@@ -77,11 +86,11 @@ def levels_of(levels: Mapping[int, int]) -> str:
     'Level 2: 1 summary · Level 1: 24 summaries · 120 passages'
     """
     above = [
-        f"Level {level}: {count(number, 'summary', 'summaries')}"
+        ngettext("Level {level}: {count} summary", "Level {level}: {count} summaries", number, level=level)
         for level, number in sorted(levels.items(), reverse=True)
         if level > 0
     ]
-    return " · ".join([*above, count(levels.get(0, 0), "passage")])
+    return " · ".join([*above, ngettext("{count} passage", "{count} passages", levels.get(0, 0))])
 
 
 def cited_as(numbers: Sequence[int]) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
+from rag.i18n import N_, _, ngettext, translated
 from rag.raptor.tree import OpenedPath, numbers_above, open_tree
 from rag.workspace import Workspace
 from storage.errors import FootnoteError
 from ui import pages
 from ui.chat.citations import CitedPassage, marked
-from ui.components.labels import count
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action, show_errors
 from ui.server.services import services, workspace
@@ -27,8 +27,14 @@ def _show_building(here: Workspace) -> None:
         return
     failed = here.ingest.growing_failed()
     if failed is not None:
-        said = str(failed) if isinstance(failed, FootnoteError) else "Internal error. See the server's log."
-        st.error(f"The trees could not be built. {escape_text(said)}", icon=":material/error:")
+        said = (
+            translated(str(failed))
+            if isinstance(failed, FootnoteError)
+            else _("Internal error. See the server's log.")
+        )
+        st.error(
+            _("The trees could not be built. {reason}", reason=escape_text(said)), icon=":material/error:"
+        )
     _show_left_out(here)
     with show_errors():
         _show_due(here)
@@ -38,9 +44,9 @@ def _follow(here: Workspace) -> None:
     if not here.ingest.grows():
         st.rerun()
     tended = here.ingest.growing()
-    st.progress(labels.share_of(tended), text=f"Building trees. {labels.step_of(tended)}")
-    st.button("Stop", icon=":material/stop_circle:", key="tree-stop", on_click=here.ingest.stop_growing)
-    st.caption("Continues if you leave this page. Finished summaries are kept if you stop.")
+    st.progress(labels.share_of(tended), text=_("Building trees. {reason}", reason=labels.step_of(tended)))
+    st.button(_("Stop"), icon=":material/stop_circle:", key="tree-stop", on_click=here.ingest.stop_growing)
+    st.caption(_("Continues if you leave this page. Finished summaries are kept if you stop."))
 
 
 def _show_due(here: Workspace) -> None:
@@ -50,22 +56,30 @@ def _show_due(here: Workspace) -> None:
         _show_off(begun=begun)
     if due and (on or begun):
         st.markdown(
-            f"{count(len(due), 'document has', 'documents have')} no tree yet or an unfinished one. Cost: "
-            f"{labels.cost_of(forest.cost())}."
+            ngettext(
+                "{count} document has no tree yet or an unfinished one. Cost: {cost}.",
+                "{count} documents have no tree yet or an unfinished one. Cost: {cost}.",
+                len(due),
+                cost=labels.cost_of(forest.cost()),
+            )
         )
-        name = "Continue building" if begun else "Build"
+        name = _("Continue building") if begun else _("Build")
         action(name, "play_arrow", "tree-build", here.ingest.grow, kind="primary")
         if on:
-            st.caption("Also starts with the next document, or when Footnote restarts.")
+            st.caption(_("Also starts with the next document, or when Footnote restarts."))
     elif on and not due:
         _show_outdated(here)
 
 
 def _show_off(*, begun: bool) -> None:
-    kept = " Existing summaries are kept; new documents get none." if begun else ""
-    st.info(f"Summaries are off.{kept}", icon=":material/info:")
+    said = (
+        _("Summaries are off. Existing summaries are kept; new documents get none.")
+        if begun
+        else _("Summaries are off.")
+    )
+    st.info(said, icon=":material/info:")
     if services().administers():
-        st.page_link(pages.SETTINGS, label="Turn on", icon=":material/tune:")
+        st.page_link(pages.SETTINGS, label=_("Turn on"), icon=":material/tune:")
 
 
 def _show_outdated(here: Workspace) -> None:
@@ -73,11 +87,18 @@ def _show_outdated(here: Workspace) -> None:
     others = forest.due(rewrite_summaries=True)
     if not others:
         return
-    with st.expander(f"Summaries of {count(len(others), 'document')} use another method", type="compact"):
+    with st.expander(
+        ngettext(
+            "Summaries of {count} document use another method",
+            "Summaries of {count} documents use another method",
+            len(others),
+        ),
+        type="compact",
+    ):
         cost = labels.cost_of(forest.cost(rewrite_summaries=True))
-        st.markdown(f"They are kept until you rewrite them. Cost: {cost}.")
+        st.markdown(_("They are kept until you rewrite them. Cost: {cost}.", cost=cost))
         rewrite = partial(here.ingest.grow, anew=True)
-        action("Rewrite summaries", "refresh", "tree-anew", rewrite, kind="secondary")
+        action(_("Rewrite summaries"), "refresh", "tree-anew", rewrite, kind="secondary")
 
 
 def _show_left_out(here: Workspace) -> None:
@@ -85,12 +106,18 @@ def _show_left_out(here: Workspace) -> None:
     if not left_out:
         return
     st.warning(
-        f"{count(left_out, 'summary', 'summaries')} could not be written: the model failed three times, or "
-        "returned nothing usable. The passages below them are still searched, but are missing from the "
-        "tree.",
+        ngettext(
+            "{count} summary could not be written: the model failed three times, or returned "
+            "nothing usable. The passages below them are still searched, but are missing from "
+            "the tree.",
+            "{count} summaries could not be written: the model failed three times, or returned "
+            "nothing usable. The passages below them are still searched, but are missing from "
+            "the tree.",
+            left_out,
+        ),
         icon=":material/warning:",
     )
-    action("Try again", "refresh", "tree-retry", _try_again, here, kind="secondary")
+    action(_("Try again"), "refresh", "tree-retry", _try_again, here, kind="secondary")
 
 
 def _try_again(here: Workspace) -> None:
@@ -98,22 +125,22 @@ def _try_again(here: Workspace) -> None:
     here.ingest.grow()
 
 
-ALL = "All documents"
+ALL = N_("All documents")
 INK = {"light": ("#23282d", "#fcfbf8"), "dark": ("#e8e5de", "#14181b")}  # the theme's text, and its page
-_ABOUT = (
+_ABOUT = N_(
     "Footnote groups related passages and summarises them level by level. Answers still cite the original "
     "passages."
 )
-_LEGEND = "● summary ■ passage ◆ leads to a cited passage. Click one to open it."
+_LEGEND = N_("● summary ■ passage ◆ leads to a cited passage. Click one to open it.")
 
 
 def show() -> None:
     """Show the trees page."""
     here = workspace()
-    st.title("Trees")
-    st.markdown(_ABOUT)
+    st.title(_("Trees"))
+    st.markdown(translated(_ABOUT))
     if not here.library.documents.list():
-        st.markdown("No documents yet. Add documents first.")
+        st.markdown(_("No documents yet. Add documents first."))
         return
     _show_building(here)
     ready = _ready_trees(here)
@@ -131,14 +158,17 @@ def _show_tree(here: Workspace, ready: set[str | None]) -> None:
     try:
         opened = open_tree(here.library.forest, tree, way)
     except FootnoteError as error:
-        st.info(escape_text(str(error)), icon=":material/info:")
+        st.info(escape_text(translated(str(error))), icon=":material/info:")
         return
     found = _last_citations(here)
     st.caption(labels.levels_of(here.library.forest.trees.levels(tree)))
     if found.answer is not None and found.conversation is not None:
         st.caption(
-            ":material/format_quote: Shows what the last answer cites, in the chat "
-            f"“{label(found.conversation.title, 60)}”."
+            ":material/format_quote: "
+            + _(
+                "Shows what the last answer cites, in the chat “{title}”.",
+                title=label(found.conversation.title, 60),
+            )
         )
     chart, words = st.container(key="tree").columns([3, 2], gap="medium")
     with chart:
@@ -152,14 +182,14 @@ def _choose(here: Workspace, ready: set[str | None], tree: str | None) -> str:
     options = [*([""] if None in ready or tree is None else []), *names]
     key = f"tree-of-{tree or 'all'}"
     st.selectbox(
-        "Summary tree of",
+        _("Summary tree of"),
         options,
         index=options.index(tree or ""),
-        format_func=lambda id_: plain_line(names.get(id_, ALL), 90),
+        format_func=lambda id_: plain_line(names.get(id_, translated(ALL)), 90),
         key=key,
         on_change=lambda: labels.open_path(st.session_state[key] or None, ()),
     )
-    return names.get(tree, ALL) if tree else ALL
+    return names.get(tree, translated(ALL)) if tree else translated(ALL)
 
 
 def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: labels.LastCitations) -> None:
@@ -176,9 +206,9 @@ def _show_chart(opened: OpenedPath, tree: str | None, name: str, found: labels.L
         height=drawn.height,
         key=key,
         on_select=open_clicked,
-        alt=f"Summary tree of {plain_line(name, 60)}. The list beside it shows the same.",
+        alt=_("Summary tree of {name}. The list beside it shows the same.", name=plain_line(name, 60)),
     )
-    st.caption(_LEGEND)
+    st.caption(translated(_LEGEND))
 
 
 def _clicked(state: Any) -> int:
@@ -209,7 +239,7 @@ def _last_citations(here: Workspace) -> labels.LastCitations:
 
 def _numbers(here: Workspace, found: list[tuple[int, CitedPassage]]) -> Mapping[str, tuple[int, ...]]:
     numbers: dict[str, set[int]] = {}
-    for _, cited in found:
+    for _at, cited in found:
         place = cited.passage.document_id, cited.start, cited.end
         for leaf in here.library.forest.trees.leaves_at(*place):
             numbers.setdefault(leaf, set()).add(cited.passage.number)

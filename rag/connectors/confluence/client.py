@@ -14,6 +14,7 @@ from rag.connectors.base import Credentials, Item, Unreadable
 from rag.connectors.http import Fetcher, Response
 from rag.connectors.rest import FIRST_WAIT, Parameters, RestClient, too_large
 from rag.errors import ItemFailed, ItemRefused, SourceError
+from rag.i18n import N_
 
 _KEY = re.compile(r"~?[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _PAGE = re.compile(r"(\d{1,20})|https?://\S*?(?:/pages/(?:edit-v2/)?|[?&]pageId=)(\d{1,20})(?:[/?#&].*)?")
@@ -65,34 +66,42 @@ class ConfluenceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: Annotated[str, AfterValidator(_address)] = Field(
-        title="Address",
-        description="https://your-company.atlassian.net/wiki, or that of your own server up to where its "
-        "pages begin: https://wiki.example.com/confluence",
+        title=N_("Address"),
+        description=N_(
+            "https://your-company.atlassian.net/wiki, or that of your own server up to where its "
+            "pages begin: https://wiki.example.com/confluence"
+        ),
     )
     email: Annotated[str, AfterValidator(str.strip)] = Field(
         "",
-        title="E-mail address",
-        description="Of the account whose API token is used, in the Cloud. Leave it empty for your own "
-        "server, where a personal access token is enough.",
+        title=N_("E-mail address"),
+        description=N_(
+            "Of the account whose API token is used, in the Cloud. Leave it empty for your own "
+            "server, where a personal access token is enough."
+        ),
     )
     credential: Annotated[str, AfterValidator(str.strip)] = Field(
-        title="Name of the secret",
-        description="The token itself is kept outside Footnote's database: the secret wiki is "
-        "FOOTNOTE_SECRET_WIKI in the server's environment, or wiki under [sources] in its secrets file.",
+        title=N_("Name of the secret"),
+        description=N_(
+            "The token itself is kept outside Footnote's database: the secret wiki is "
+            "FOOTNOTE_SECRET_WIKI in the server's environment, or wiki under [sources] in its secrets file."
+        ),
     )
     spaces: tuple[Annotated[str, AfterValidator(_space)], ...] = Field(
-        (), title="Spaces", description="Keys of spaces to read whole, one a line: DOCS"
+        (), title=N_("Spaces"), description=N_("Keys of spaces to read whole, one a line: DOCS")
     )
     pages: tuple[Annotated[str, AfterValidator(_page)], ...] = Field(
         (),
-        title="Page trees",
-        description="Addresses of pages to read with all that is below them, one a line.",
+        title=N_("Page trees"),
+        description=N_("Addresses of pages to read with all that is below them, one a line."),
     )
     labels: tuple[Annotated[str, AfterValidator(_label)], ...] = Field(
-        (), title="Labels", description="Only pages with one of these labels, one a line. Empty: all pages."
+        (),
+        title=N_("Labels"),
+        description=N_("Only pages with one of these labels, one a line. Empty: all pages."),
     )
     attachments: bool = Field(
-        False, title="Attached files, too", description="Pictures, sounds and films are left out."
+        False, title=N_("Attached files, too"), description=N_("Pictures, sounds and films are left out.")
     )
 
     @model_validator(mode="after")
@@ -263,7 +272,9 @@ class ConfluenceApi(RestClient):
             }
             place = tuple(sorted(position.items()))
             if not place or place in seen:
-                raise SourceError(f"{self._host} lists the same again and again, so its list has no end.")
+                raise SourceError(
+                    N_("{host} lists the same again and again, so its list has no end.", host=self._host)
+                )
             seen.add(place)
 
     def signed_in(self) -> str:
@@ -300,7 +311,7 @@ class ConfluenceApi(RestClient):
         context = urlsplit(self._base).path
         below = path.removeprefix(context) if path.startswith(f"{context}/") else path
         if not below.startswith("/") or below.startswith("//"):
-            raise ItemFailed(f"{self._host} does not say where the file is. Try again later.")
+            raise ItemFailed(N_("{host} does not say where the file is. Try again later.", host=self._host))
         yield from self.download(below, {})
 
     def _headers(self) -> Mapping[str, str]:
@@ -316,13 +327,26 @@ class ConfluenceApi(RestClient):
             410: "has it no longer",
         }
         if answer.status in reasons:
-            return ItemRefused(f"{self._host} {reasons[answer.status]} (status {answer.status}).")
-        return ItemFailed(f"{self._host} could not answer just now (status {answer.status}).")
+            return ItemRefused(
+                N_(
+                    "{host} {reasons} (status {status}).",
+                    host=self._host,
+                    reasons=reasons[answer.status],
+                    status=answer.status,
+                )
+            )
+        return ItemFailed(
+            N_("{host} could not answer just now (status {status}).", host=self._host, status=answer.status)
+        )
 
     def _signed_out(self) -> SourceError:
         return SourceError(
-            f"{self._host} does not accept the token. It may have expired, been revoked, or lack a "
-            f"scope: make a new one and put it into the secret {self._secret!r}."
+            N_(
+                "{host} does not accept the token. It may have expired, been revoked, or lack a "
+                "scope: make a new one and put it into the secret {secret}.",
+                host=self._host,
+                secret=repr(self._secret),
+            )
         )
 
 
@@ -368,8 +392,11 @@ class Wiki(ABC):
         missing = [key for key in settings.spaces if key.lower() not in found]
         if missing:
             raise SourceError(
-                f"There is no space {missing[0]} in this wiki that the account may read. Correct its key, "
-                "or ask for access."
+                N_(
+                    "There is no space {missing} in this wiki that the account may read. Correct its "
+                    "key, or ask for access.",
+                    missing=missing[0],
+                )
             )
         roots = tuple(self._find_root(page) for page in settings.pages)
         return SyncScope(tuple(found.values()), roots, frozenset(settings.labels))
@@ -403,7 +430,12 @@ class Wiki(ABC):
             return self._root(page_id)
         except ItemFailed as error:
             raise SourceError(
-                f"Page {page_id} cannot be read: {error} Take it out of the page trees, or ask for access."
+                N_(
+                    "Page {page_id} cannot be read: {reason} Take it out of the page trees, or ask for "
+                    "access.",
+                    page_id=page_id,
+                    reason=error,
+                )
             ) from error
 
 
@@ -461,7 +493,7 @@ class ServerWiki(Wiki):
     def _root(self, page_id: str) -> Root:
         page = self.api.get(Content, f"{_SERVER_API}/content/{page_id}", {"expand": "space"})
         if page.space is None or page.status != "current":
-            raise ItemFailed(f"{page.title} is in the trash, or not a page.")
+            raise ItemFailed(N_("{title} is in the trash, or not a page.", title=page.title))
         return Root(page.id, page.title, page.space)
 
 
@@ -520,7 +552,12 @@ class CloudWiki(Wiki):
         for space in self.api.read_list(Results[Space], f"{_CLOUD_API}/spaces", parameters):
             if page.status == "current":
                 return Root(page.id, page.title, space)
-        raise ItemFailed(f"{page.title} is in the trash, in the archive, or in a space that cannot be seen.")
+        raise ItemFailed(
+            N_(
+                "{title} is in the trash, in the archive, or in a space that cannot be seen.",
+                title=page.title,
+            )
+        )
 
     def _of_space(self, space: Space, labels: frozenset[str]) -> Iterator[Content]:
         """Yield the pages of a space, or once for each of the labels that they have."""

@@ -19,6 +19,7 @@ from rag.connectors.confluence.client import (
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT
 from rag.errors import ItemFailed, ItemRefused
+from rag.i18n import N_
 from rag.ingest.parsers.confluence import pack
 from rag.jobs import Cancel, never
 
@@ -115,9 +116,9 @@ class ConfluenceSource(Source):
         name = self._api.signed_in()
         scope = self._wiki.scope(self._settings)
         names = [space.name or space.key for space in scope.spaces]
-        names += [f"“{root.title}” with all below it" for root in scope.roots]
-        who = f"Signed in as {name}." if name else "The token is accepted."
-        return f"{who} Can be read: {', '.join(names)}."
+        names += [N_("“{title}” with all below it", title=root.title) for root in scope.roots]
+        who = N_("Signed in as {name}.", name=name) if name else N_("The token is accepted.")
+        return N_("{who} Can be read: {names}.", who=who, names=", ".join(names))
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all items, or the changes."""
@@ -139,7 +140,7 @@ class ConfluenceSource(Source):
             return
         page = self._wiki.page(item.id)
         if page.storage is None or page.status != "current":
-            raise ItemRefused(f"{page.title} is no longer among the wiki's pages.")
+            raise ItemRefused(N_("{title} is no longer among the wiki's pages.", title=page.title))
         yield pack(page.title, page.storage, self._api.mentioned(page.storage))
 
     def _all(self, scope: SyncScope, began: datetime) -> Iterator[Listed]:
@@ -167,7 +168,12 @@ class ConfluenceSource(Source):
                     yield file.file_item(self._api.web, self._max_bytes)
         except ItemFailed as error:
             lasting = isinstance(error, ItemRefused)
-            yield Unreadable(page.id + _FILES_SUFFIX, f"Files attached to {page.title}", str(error), lasting)
+            yield Unreadable(
+                page.id + _FILES_SUFFIX,
+                N_("Files attached to {title}", title=page.title),
+                str(error),
+                lasting,
+            )
 
     def _changed(self, scope: SyncScope, since: datetime) -> Iterator[Item | Unreadable]:
         query = f"type = page and {within(scope)} and {changed_since(since)}"

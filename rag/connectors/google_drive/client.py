@@ -11,6 +11,7 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field, SecretStr, TypeAda
 from rag.connectors.http import Fetcher, Response
 from rag.connectors.rest import FIRST_WAIT, TRIES, Parameters, RestClient, parse_answer
 from rag.errors import ItemFailed, ItemRefused, SourceError
+from rag.i18n import N_
 
 if TYPE_CHECKING:
     from google.auth.credentials import Credentials as GoogleCredentials
@@ -145,16 +146,21 @@ def google_credentials(secret: SecretStr, name: str, tokens: str) -> "GoogleCred
         account = _ACCOUNT.validate_json(secret.get_secret_value())
     except ValidationError:  # which quotes what it was given
         raise SourceError(
-            f"The secret {name!r} is not a credential of Google's. It must be the whole JSON of a service "
-            "account's key, or of an authorized user with a refresh token."
+            N_(
+                "The secret {name} is not a credential of Google's. It must be the whole JSON of a "
+                "service account's key, or of an authorized user with a refresh token.",
+                name=repr(name),
+            )
         ) from None
     try:
         from google.oauth2.credentials import Credentials
         from google.oauth2.service_account import Credentials as AccountCredentials
     except ImportError as error:
         raise SourceError(
-            "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
-            "Install it: pip install 'footnote[gdrive]'."
+            N_(
+                "Tokens for Google Drive are asked for by the package google-auth, which is not installed. "
+                "Install it: pip install 'footnote[gdrive]'."
+            )
         ) from error
     given = account.model_dump(exclude={"type"})
     if isinstance(account, _AuthorizedUser):
@@ -166,13 +172,15 @@ def google_credentials(secret: SecretStr, name: str, tokens: str) -> "GoogleCred
         )
         made.sign_bytes(b"")  # another kind of key than RSA is noticed only here
         return made
-    raise SourceError("The key of the service account cannot be read. Download its JSON anew.")
+    raise SourceError(N_("The key of the service account cannot be read. Download its JSON anew."))
 
 
 def _credential_refused() -> SourceError:
     return SourceError(
-        "Google does not accept the credential: it was revoked or has expired, or this computer's "
-        "clock is wrong. Make a new one and put it into the secret."
+        N_(
+            "Google does not accept the credential: it was revoked or has expired, or this computer's "
+            "clock is wrong. Make a new one and put it into the secret."
+        )
     )
 
 
@@ -183,18 +191,24 @@ _RATE_LIMIT_TRIES = 7  # with doubled waits they take a minute, the unit of Goog
 _ALL_DRIVES = {"supportsAllDrives": "true", "includeItemsFromAllDrives": "true"}
 _RATE_LIMITED = frozenset({"userRateLimitExceeded", "rateLimitExceeded", "sharingRateLimitExceeded"})
 _ACCOUNT_REASONS = {
-    **dict.fromkeys(_RATE_LIMITED, "Google asks to be asked less often. Try again in some minutes."),
-    "accessNotConfigured": "The Google Drive API is not enabled in the credential's project. "
-    "Enable it in Google Cloud's console, under APIs and services.",
-    "insufficientPermissions": "The credential may not read Drive. Give it the scope drive.readonly.",
-    "dailyLimitExceeded": "Today's quota of the credential's project is used up. Try again tomorrow.",
+    **dict.fromkeys(_RATE_LIMITED, N_("Google asks to be asked less often. Try again in some minutes.")),
+    "accessNotConfigured": N_(
+        "The Google Drive API is not enabled in the credential's project. "
+        "Enable it in Google Cloud's console, under APIs and services."
+    ),
+    "insufficientPermissions": N_("The credential may not read Drive. Give it the scope drive.readonly."),
+    "dailyLimitExceeded": N_("Today's quota of the credential's project is used up. Try again tomorrow."),
 }
 _FILE_REASONS = {
-    "exportSizeLimitExceeded": "It is too large for Google to export (more than 10 MB). Split it, or "
-    "keep it in Drive as a file of its own.",
-    "cannotDownloadFile": "Its owner does not allow it to be downloaded.",
-    "cannotDownloadAbusiveFile": "Google holds it to be harmful and does not give it out.",
-    "downloadQuotaExceeded": "It was downloaded too often of late. Google gives it out again within a day.",
+    "exportSizeLimitExceeded": N_(
+        "It is too large for Google to export (more than 10 MB). Split it, or "
+        "keep it in Drive as a file of its own."
+    ),
+    "cannotDownloadFile": N_("Its owner does not allow it to be downloaded."),
+    "cannotDownloadAbusiveFile": N_("Google holds it to be harmful and does not give it out."),
+    "downloadQuotaExceeded": N_(
+        "It was downloaded too often of late. Google gives it out again within a day."
+    ),
 }
 
 
@@ -210,7 +224,7 @@ class DriveApi(RestClient):
         first_wait: float = FIRST_WAIT,
     ):
         super().__init__(fetcher, f"{service.rstrip('/')}/drive/v3", first_wait=first_wait)
-        self.account = getattr(credential, "service_account_email", "this account")
+        self.account = getattr(credential, "service_account_email", N_("this account"))
         self._credential = credential
 
     def about(self) -> About:
@@ -244,7 +258,7 @@ class DriveApi(RestClient):
             if not page.next:
                 return
             if page.next == token:
-                raise SourceError("Google Drive lists the same again and again, so its list has no end.")
+                raise SourceError(N_("Google Drive lists the same again and again, so its list has no end."))
             token = page.next
 
     def content(self, file: DriveFile, exported: str) -> Iterator[bytes]:
@@ -300,10 +314,12 @@ class DriveApi(RestClient):
             passes = "downloadQuotaExceeded" in reasons
             return ItemFailed(known[0]) if passes else ItemRefused(known[0])
         if answer.status == 401:
-            return SourceError("Google does not accept the credential's tokens. Make a new credential.")
+            return SourceError(N_("Google does not accept the credential's tokens. Make a new credential."))
         if answer.status in (403, 404):
-            return ItemRefused(f"It is not there, or not shared with {self.account}.")
-        return ItemFailed(f"Google Drive could not answer (status {answer.status}). Try again later.")
+            return ItemRefused(N_("It is not there, or not shared with {account}.", account=self.account))
+        return ItemFailed(
+            N_("Google Drive could not answer (status {status}). Try again later.", status=answer.status)
+        )
 
 
 def _reasons(answer: Response) -> frozenset[str]:

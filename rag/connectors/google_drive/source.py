@@ -31,6 +31,7 @@ from rag.connectors.google_drive.client import (
 from rag.connectors.http import MAX_BYTES, Fetcher
 from rag.connectors.rest import FIRST_WAIT, too_large
 from rag.errors import ItemFailed, ItemRefused, SourceError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 
 _ID = re.compile(r"[A-Za-z0-9_-]{10,200}|root")
@@ -55,17 +56,21 @@ class DriveSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     places: tuple[Annotated[str, AfterValidator(_place)], ...] = Field(
-        title="Folders and files",
-        description="Their addresses in the browser, one a line. A shared drive is a folder, too; root is "
-        "the account's own drive.",
+        title=N_("Folders and files"),
+        description=N_(
+            "Their addresses in the browser, one a line. A shared drive is a folder, too; root is "
+            "the account's own drive."
+        ),
         min_length=1,
     )
-    subfolders: bool = Field(True, title="Folders within them, too")
+    subfolders: bool = Field(True, title=N_("Folders within them, too"))
     credential: Annotated[str, AfterValidator(str.strip)] = Field(
-        title="Name of the secret",
-        description="The whole JSON of a service account's key, or of an authorized user, kept outside "
-        "Footnote's database: the secret drive is FOOTNOTE_SECRET_DRIVE in the server's environment, or "
-        "drive under [sources] in its secrets file.",
+        title=N_("Name of the secret"),
+        description=N_(
+            "The whole JSON of a service account's key, or of an authorized user, kept outside "
+            "Footnote's database: the secret drive is FOOTNOTE_SECRET_DRIVE in the server's environment, or "
+            "drive under [sources] in its secrets file."
+        ),
     )
 
 
@@ -97,11 +102,11 @@ def to_item(file: DriveFile, max_bytes: int) -> Item | Unreadable:
 def _reason_unreadable(file: DriveFile, max_bytes: int) -> str:
     if file.mime_type.startswith(_GOOGLE) and file.mime_type not in _EXPORTED:
         kind = file.mime_type.removeprefix(_GOOGLE)
-        return f"It is a Google {kind}, which Drive does not give out as a document."
+        return N_("It is a Google {kind}, which Drive does not give out as a document.", kind=kind)
     if file.mime_type.startswith(_AUDIO_VIDEO):
-        return "It is a film or a sound, and holds no text."
+        return N_("It is a film or a sound, and holds no text.")
     if not file.can_download:
-        return "Its owner does not allow it to be downloaded."
+        return N_("Its owner does not allow it to be downloaded.")
     if file.size > max_bytes:
         return too_large(file.size, max_bytes)
     return ""
@@ -204,7 +209,9 @@ class FolderTree:
         except ItemFailed as error:
             # No log reports when a temporary failure is over.
             self.followed = self.followed and isinstance(error, ItemRefused)
-            yield Unreadable(shortcut.id, shortcut.name, f"It is a shortcut. Where it leads: {error}")
+            yield Unreadable(
+                shortcut.id, shortcut.name, N_("It is a shortcut. Where it leads: {error}", error=error)
+            )
             return
         if target.mime_type != SHORTCUT and (self._subfolders or target.mime_type != FOLDER):
             yield from self._visit(target, folders)
@@ -280,7 +287,11 @@ class DriveSource(Source):
         """Sign in, find the places of the settings, and return their names."""
         user = self._api.about()
         names = ", ".join(f"“{place.name}”" for place in self._places())
-        return f"Signed in as {user.name or user.email or self._api.account}. Can be read: {names}."
+        return N_(
+            "Signed in as {account}. Can be read: {names}.",
+            account=user.name or user.email or self._api.account,
+            names=names,
+        )
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield all items, or the changes."""
@@ -296,7 +307,7 @@ class DriveSource(Source):
         self._api.cancelled = cancelled
         file = self._api.file(item.id)
         if file.trashed:
-            raise ItemRefused("It was put into the trash.")
+            raise ItemRefused(N_("It was put into the trash."))
         yield from self._api.content(file, _EXPORTED.get(file.mime_type, ("", ""))[0])
 
     def _all(self, began: datetime) -> Iterator[Listed]:
@@ -321,10 +332,15 @@ class DriveSource(Source):
             try:
                 found = self._api.file(place)
             except ItemFailed as error:
-                raise SourceError(f"The folder or file {place} cannot be read. {error}") from error
+                raise SourceError(
+                    N_("The folder or file {place} cannot be read. {reason}", place=place, reason=error)
+                ) from error
             if found.trashed and found.mime_type == FOLDER:
                 raise SourceError(
-                    f"The folder “{found.name}” is in the trash. Restore it, or take it out of the source."
+                    N_(
+                        "The folder “{name}” is in the trash. Restore it, or take it out of the source.",
+                        name=found.name,
+                    )
                 )
             yield found
 

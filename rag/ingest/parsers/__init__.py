@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, TypeVar
 
 from rag.errors import Cancelled, DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import archive, old_office, sandbox
 from rag.ingest.parsers.attached import with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
@@ -52,13 +53,13 @@ def load_steps(
     which goes when it is closed, else that of the system.
     """
     if not path.is_file():
-        raise DocumentRefused(f"{shown(name)} cannot be found where it was kept. Add it again.")
+        raise DocumentRefused(N_("{name} cannot be found where it was kept. Add it again.", name=shown(name)))
     started = time.monotonic()
     document = _read(path, name, timeout, memory, scratch)
 
     def inside(file: Path, called: str) -> LoadSteps:
         if cancelled():
-            raise Cancelled(f"Reading {shown(name)} was stopped.")
+            raise Cancelled(N_("Reading {name} was stopped.", name=shown(name)))
         passed = time.monotonic() - started
         return load_steps(
             file,
@@ -83,7 +84,7 @@ def load_steps(
     if document.pictured or document.doubtful:
         document = yield from recognise_pages(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):
-        raise DocumentRefused(f"{shown(name)} holds no text.")
+        raise DocumentRefused(N_("{name} holds no text.", name=shown(name)))
     return document
 
 

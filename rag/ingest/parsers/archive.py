@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import decode
 from rag.text.document import LOCKED, LoadedDocument, clean, shown
@@ -25,14 +26,16 @@ def read_zip(path: Path) -> LoadedDocument:
         if any(member.flag_bits & 1 for _, member in named):
             raise DocumentRefused(LOCKED)
         if len(named) > MAX_FILES:
-            raise DocumentRefused(f"holds more than {MAX_FILES:,} files. Unpack it and add them.")
+            raise DocumentRefused(
+                N_("holds more than {max_files} files. Unpack it and add them.", max_files=f"{MAX_FILES:,}")
+            )
         damaged: list[str] = []
         files = tuple(_unpacked(archive, named, damaged))
     if not named:
-        raise DocumentRefused("is empty.")
+        raise DocumentRefused(N_("is empty."))
     if not files:
-        raise DocumentRefused("is damaged: no file in it can be unpacked.")
-    note = f"Damaged, and not unpacked: {', '.join(damaged[:_SHOWN])}." if damaged else ""
+        raise DocumentRefused(N_("is damaged: no file in it can be unpacked."))
+    note = N_("Damaged, and not unpacked: {names}.", names=", ".join(damaged[:_SHOWN])) if damaged else ""
     return LoadedDocument("", media_type=MEDIA_TYPE, attached=files, note=note)
 
 
@@ -50,7 +53,10 @@ def _unpacked(
         left -= len(content)
         if left < 0:
             raise DocumentRefused(
-                f"unpacks to more than {MAX_UNPACKED >> 20} MB. Unpack it and add its files."
+                N_(
+                    "unpacks to more than {max_unpacked} MB. Unpack it and add its files.",
+                    max_unpacked=MAX_UNPACKED >> 20,
+                )
             )
         yield name, content
 

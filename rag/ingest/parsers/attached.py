@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.archive import MEDIA_TYPE
 from rag.ingest.parsers.detect import MAX_CHARACTERS
 from rag.ingest.parsers.ocr import LoadSteps
@@ -23,10 +24,14 @@ def within_limits(document: LoadedDocument, name: str, around: Sequence[str]) ->
     Raises DocumentRefused for an archive in an archive.
     """
     if document.media_type == MEDIA_TYPE and MEDIA_TYPE in around:
-        raise DocumentRefused(f"{shown(name)} is an archive within an archive. Unpack it and add its files.")
+        raise DocumentRefused(
+            N_("{name} is an archive within an archive. Unpack it and add its files.", name=shown(name))
+        )
     if len(around) < MAX_DEPTH:
         return document
-    return replace(document, attached=(), note=f"{document.note} What is attached was not read.".lstrip())
+    return replace(
+        document, attached=(), note=N_("{note} What is attached was not read.", note=document.note).lstrip()
+    )
 
 
 def with_attached(
@@ -40,7 +45,7 @@ def with_attached(
     with TemporaryDirectory(prefix="footnote-") as folder:
         for inside, content in document.attached:
             if time.monotonic() >= deadline or sections.length > MAX_CHARACTERS:
-                reasons.append(f"{shown(inside)} was not reached.")
+                reasons.append(N_("{shown} was not reached.", shown=shown(inside)))
                 continue
             path = Path(folder) / "file"
             path.write_bytes(content)
@@ -49,14 +54,22 @@ def with_attached(
             except DocumentRefused as error:
                 reasons.append(str(error))
     if not sections.length:
-        raise DocumentRefused(f"{shown(name)} holds nothing that can be read. {_in_words(reasons)}".rstrip())
+        raise DocumentRefused(
+            N_(
+                "{shown} holds nothing that can be read. {in_words}",
+                shown=shown(name),
+                in_words=_in_words(reasons),
+            ).rstrip()
+        )
     return sections.document(_in_words(reasons))
 
 
 def _in_words(reasons: list[str]) -> str:
     """Return the reasons why files were not read, at most so many of them."""
     more = len(reasons) - _MAX_REASONS
-    return " ".join([*reasons[:_MAX_REASONS], *([f"{more} more files were not read."] if more > 0 else [])])
+    return " ".join(
+        [*reasons[:_MAX_REASONS], *([N_("{more} more files were not read.", more=more)] if more > 0 else [])]
+    )
 
 
 class _Sections:

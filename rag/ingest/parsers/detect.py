@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.file_properties import with_properties
 from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
@@ -47,21 +48,21 @@ _PARSERS = {
     "text": "rag.ingest.parsers.plain_text:read_text",
 }
 _MAGIC = (
-    (b"GIF8", "an image (GIF)"),
-    (b"RIFF", "a sound or video file"),
-    (b"ID3", "a sound file"),
-    (b"OggS", "a sound file"),
-    (b"fLaC", "a sound file"),
-    (b"\x1f\x8b", "a gzip archive"),
+    (b"GIF8", N_("an image (GIF)")),
+    (b"RIFF", N_("a sound or video file")),
+    (b"ID3", N_("a sound file")),
+    (b"OggS", N_("a sound file")),
+    (b"fLaC", N_("a sound file")),
+    (b"\x1f\x8b", N_("a gzip archive")),
     (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
+    (b"\xfd7zXZ", N_("an xz archive")),
+    (b"7z\xbc\xaf", N_("a 7-Zip archive")),
+    (b"Rar!", N_("a RAR archive")),
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
     (b"SQLite format 3", "a database"),
-    (b"HWP Document File", "a document of Hangul 97 or older (HWP 3)"),
-    (b"%!PS", "a PostScript file"),
+    (b"HWP Document File", N_("a document of Hangul 97 or older (HWP 3)")),
+    (b"%!PS", N_("a PostScript file")),
 )
 _IMAGE = re.compile(rb"\x89PNG|\xff\xd8\xff|II\*\0|MM\0\*|RIFF(?s:....)WEBP|BM(?s:....)\0\0\0\0")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -94,7 +95,7 @@ _PROGRAMS = {
     "Index/Document.iwa",
     "mimetype",
 }
-_UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": "a signed message"}
+_UNSUPPORTED_EXTENSIONS = {".p7s": "a signature", ".p7m": N_("a signed message")}
 _TEXT_EXTENSIONS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
@@ -118,16 +119,21 @@ _XML = re.compile(rb"\s*<\?xml\b")
 def parse(path: Path, name: str) -> LoadedDocument:
     """Read a file of any kind. Raises DocumentRefused, whose message continues the file's name."""
     if path.stat().st_size == 0:
-        raise DocumentRefused("is empty.")
+        raise DocumentRefused(N_("is empty."))
     kind = detect_kind(path, name)
     module, _, function = _PARSERS[kind].partition(":")
     parser = getattr(importlib.import_module(module), function)
     document: LoadedDocument = parser(path, name) if kind == "code" else parser(path)
     document = with_properties(document, path, kind)
     if len(document.text) > MAX_CHARACTERS:
-        raise DocumentRefused(f"holds more than {MAX_CHARACTERS:,} characters. Split it and add the parts.")
+        raise DocumentRefused(
+            N_(
+                "holds more than {max_characters} characters. Split it and add the parts.",
+                max_characters=f"{MAX_CHARACTERS:,}",
+            )
+        )
     if document.is_whole and not any(character.isalnum() for character in document.text):
-        raise DocumentRefused("holds no text.")
+        raise DocumentRefused(N_("holds no text."))
     return document
 
 
@@ -163,8 +169,11 @@ def _refuse_by_magic(start: bytes) -> None:
 def unsupported(kind: str) -> DocumentRefused:
     """Return the refusal of a kind that Footnote does not read."""
     return DocumentRefused(
-        f"is {kind}, which Footnote does not read. "
-        "Save it as PDF, DOCX, PPTX, XLSX, ODT, HWPX, CSV, HTML, EPUB, Markdown or plain text."
+        N_(
+            "is {kind}, which Footnote does not read. Save it as PDF, DOCX, PPTX, XLSX, ODT, "
+            "HWPX, CSV, HTML, EPUB, Markdown or plain text.",
+            kind=kind,
+        )
     )
 
 
@@ -174,7 +183,7 @@ def _kind_of_zip(path: Path) -> str:
             members = set(archive.namelist())
             mimetype = archive.read("mimetype")[:80] if "mimetype" in members else b""
     except DAMAGED_ZIP as error:
-        raise DocumentRefused("is damaged: its ZIP container cannot be opened.") from error
+        raise DocumentRefused(N_("is damaged: its ZIP container cannot be opened.")) from error
     for media_type, kind in _MEDIA_TYPES:
         if mimetype.startswith(media_type):
             return kind
@@ -182,7 +191,7 @@ def _kind_of_zip(path: Path) -> str:
         if member in members:
             return kind
     if members & _PROGRAMS:
-        raise unsupported("a container of another program")
+        raise unsupported(N_("a container of another program"))
     return "zip"
 
 
@@ -193,7 +202,7 @@ def _kind_of_ole(path: Path) -> str:
         raise DocumentRefused(LOCKED)
     kind = next((kind for part, kind in _OLE_PARTS.items() if part in inside), None)
     if kind is None:
-        raise DocumentRefused("is damaged, or an OLE container of a program that Footnote does not know.")
+        raise DocumentRefused(N_("is damaged, or an OLE container of a program that Footnote does not know."))
     return kind
 
 

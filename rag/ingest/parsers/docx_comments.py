@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import ooxml, sandbox
 
 AUTHOR, INITIALS = "Footnote", "F"
@@ -62,7 +63,7 @@ def add_comments(path: Path, annotations: Sequence[tuple[str, str]]) -> bytes:
             _add(document, first, last, comment)
         return _saved(document)
     except (KeyError, ValueError, XMLSyntaxError, OpcError) as error:
-        raise DocumentRefused("has a form in which no comments can be added.") from error
+        raise DocumentRefused(N_("has a form in which no comments can be added.")) from error
 
 
 def _cut(words: str) -> str:
@@ -155,7 +156,7 @@ class _Pieces:
 
     def first(self) -> tuple[Any, Any]:
         if not self.parts:
-            raise DocumentRefused("has no text that could be commented.")
+            raise DocumentRefused(N_("has no text that could be commented."))
         run = self.parts[min(self.parts)][0][1]
         return run, run
 

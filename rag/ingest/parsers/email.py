@@ -10,13 +10,14 @@ from email.message import Message
 from pathlib import Path
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.html import to_markdown
 from rag.ingest.parsers.plain_text import decode, decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
 
 _FIELDS = ("From", "To", "Cc", "Date")
 ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
-ENCRYPTED_MESSAGE = "is an encrypted message. Decrypt it in your mail program and add its text."
+ENCRYPTED_MESSAGE = N_("is an encrypted message. Decrypt it in your mail program and add its text.")
 _SIGNATURES = (".p7s", ".sig", ".asc")
 _SOFT_BREAK = re.compile(r"(?<=[^\s>-] )\n(?=[^\s>])")
 _MIN_PLAIN_SHARE = 1 / 3  # of the other form's words; a shorter plain part only says "view this as HTML"

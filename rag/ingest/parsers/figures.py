@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import ooxml, sandbox
 from rag.ingest.parsers.ooxml import attribute, descendants, local_name, number_attribute
 from rag.text.markdown import description
@@ -147,7 +148,7 @@ def extract(path: Path, *, line: str, number: int) -> bytes:
     same = (picture for found, picture in _pictures(path) if found == line)
     picture = next(islice(same, number, None), None)
     if picture is None:
-        raise DocumentRefused("holds no such figure.")
+        raise DocumentRefused(N_("holds no such figure."))
     return _encoded(picture)
 
 
@@ -156,16 +157,20 @@ def _encoded(picture: bytes) -> bytes:
 
     Image.MAX_IMAGE_PIXELS = None  # its size is checked here, its memory by the sandbox
     if not picture:
-        raise DocumentRefused("does not hold this picture, only a link to it.")
+        raise DocumentRefused(N_("does not hold this picture, only a link to it."))
     if len(picture) > _MAX_BYTES:
-        raise DocumentRefused(f"holds this picture in more than {_MAX_BYTES // 1_000_000} MB.")
+        raise DocumentRefused(
+            N_("holds this picture in more than {max_bytes} MB.", max_bytes=_MAX_BYTES // 1000000)
+        )
     try:
         with Image.open(io.BytesIO(picture), formats=_FORMATS) as image:
             if image.width * image.height > _MAX_PIXELS:
-                raise DocumentRefused("holds this picture in more pixels than can be shown.")
+                raise DocumentRefused(N_("holds this picture in more pixels than can be shown."))
             shown = image.convert("RGBA")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise DocumentRefused("holds this picture in a form that is not shown (EMF, WMF, SVG).") from error
+        raise DocumentRefused(
+            N_("holds this picture in a form that is not shown (EMF, WMF, SVG).")
+        ) from error
     shown.thumbnail((_SIDE, _SIDE))
     paper = Image.new("RGB", shown.size, "white")
     paper.paste(shown, mask=shown.getchannel("A"))

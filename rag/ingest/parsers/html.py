@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.plain_text import decode_as, markdown_document
 from rag.text.document import LoadedDocument, clean
@@ -320,7 +321,7 @@ def read_epub(path: Path) -> LoadedDocument:
         try:
             package = _package(container)
         except (KeyError, ElementTree.ParseError) as error:
-            raise DocumentRefused("is damaged: it does not say which chapters it has.") from error
+            raise DocumentRefused(N_("is damaged: it does not say which chapters it has.")) from error
         chapters = [
             to_markdown(decode_declared(container.read(name)))[0] for name in _spine(container, *package)
         ]

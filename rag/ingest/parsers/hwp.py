@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.cells import Cell, table_blocks
 from rag.ingest.parsers.hangul import DAMAGED_PART, FORMAT_NAMES, Level, Outline, ParagraphHead
 from rag.ingest.parsers.ole import names, open_ole, stream
@@ -58,24 +59,26 @@ def read_hwp(path: Path) -> LoadedDocument:
         if not text and reader.note:
             text = clean((stream(container, "PrvText") or b"").decode("utf-16-le", "replace"))
             if not text:
-                raise DocumentRefused("is damaged: the part that holds its text cannot be read.")
+                raise DocumentRefused(N_("is damaged: the part that holds its text cannot be read."))
             return LoadedDocument(text, media_type="application/x-hwp", note=_PREVIEW)
     return replace(markdown_document(text, "application/x-hwp"), note=reader.note)
 
 
 def _refuse_protected(header: bytes) -> None:
     if not header.startswith(_SIGNATURE):
-        raise DocumentRefused("is damaged: it does not say which version of HWP it is.")
+        raise DocumentRefused(N_("is damaged: it does not say which version of HWP it is."))
     flags = _number(header, "I", 36)
     if flags & _PASSWORD:
         raise DocumentRefused(LOCKED)
     if flags & _DISTRIBUTED:
         raise DocumentRefused(
-            "is a distribution copy (배포용 문서), which Hangul protects against copying. "
-            "Ask its author for the HWPX or the PDF."
+            N_(
+                "is a distribution copy (배포용 문서), which Hangul protects against copying. "
+                "Ask its author for the HWPX or the PDF."
+            )
         )
     if flags & _DRM:
-        raise DocumentRefused("is protected by a certificate. Save it without one and add it again.")
+        raise DocumentRefused(N_("is protected by a certificate. Save it without one and add it again."))
 
 
 class _Reader:
@@ -132,7 +135,9 @@ class _Reader:
                 pieces.append(inflating.decompress(content[start : start + (1 << 16)], self._left + 1))
                 self._left -= len(pieces[-1])
                 if self._left < 0:
-                    raise DocumentRefused(f"unpacks to more than {MAX_INFLATED >> 20} MB.")
+                    raise DocumentRefused(
+                        N_("unpacks to more than {max_inflated} MB.", max_inflated=MAX_INFLATED >> 20)
+                    )
         except zlib.error:
             self.note = DAMAGED_PART
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.cells import Cell, table_blocks
 from rag.ingest.parsers.hangul import DAMAGED_PART, Level, Outline, ParagraphHead
@@ -33,7 +34,7 @@ def read_hwpx(path: Path) -> LoadedDocument:
             raise DocumentRefused(LOCKED)
         sections = sorted(filter(None, map(_SECTION.fullmatch, names)), key=lambda found: int(found[1]))
         if not sections:
-            raise DocumentRefused("is damaged: the part that holds its text is missing.")
+            raise DocumentRefused(N_("is damaged: the part that holds its text is missing."))
         reader, note = _Reader(container), ""
         blocks: list[str] = []
         for section in sections:

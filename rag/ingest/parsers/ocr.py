@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import Cancelled, DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.pdf import open_pdf
 from rag.ingest.parsers.text_layer import GARBLED, is_better
@@ -21,7 +22,7 @@ from rag.text.document import LoadedDocument, clean, shown, with_pages
 
 log = logging.getLogger(__name__)
 PROGRAM = "tesseract"
-INSTALL = (
+INSTALL = N_(
     "Install Tesseract (the package tesseract-ocr, and tesseract-ocr-kor or -jpn for Korean or Japanese) "
     "where Footnote runs"
 )
@@ -51,15 +52,15 @@ _SPACE_IN_CJK = re.compile(
     r"(?<=[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]) (?=[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef])"
 )
 _EMPTY = {
-    True: "is an image in which no text could be recognised.",
-    False: "holds no text: its pages have no readable text layer, and none could be recognised on them.",
+    True: N_("is an image in which no text could be recognised."),
+    False: N_("holds no text: its pages have no readable text layer, and none could be recognised on them."),
 }
-_FAILED = "The text of {} could not be recognised."
-_AGAIN = "The text layer of {} was unreadable, and was recognised again."
-_LEFT_OUT = "The text layer of {} is unreadable, and was left out."
-_POOR = "The text layer of {} is full of errors."
-_NO_BETTER = "The text layer of {} reads badly, and recognising it again gave nothing better."
-_IN_PICTURES = "The text of {} was not read, since it is in pictures."
+_FAILED = N_("The text of {kind} could not be recognised.")
+_AGAIN = N_("The text layer of {kind} was unreadable, and was recognised again.")
+_LEFT_OUT = N_("The text layer of {kind} is unreadable, and was left out.")
+_POOR = N_("The text layer of {kind} is full of errors.")
+_NO_BETTER = N_("The text layer of {kind} reads badly, and recognising it again gave nothing better.")
+_IN_PICTURES = N_("The text of {kind} was not read, since it is in pictures.")
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MAX_PIXELS = 100_000_000
 _MAX_FRAMES = 2_000
@@ -108,12 +109,14 @@ def _page_texts(
     for done, number in enumerate(numbers):
         yield done, len(numbers)
         if cancelled():
-            raise Cancelled(f"Reading {shown(name)} was stopped.")
+            raise Cancelled(N_("Reading {name} was stopped.", name=shown(name)))
         if done and time.monotonic() >= deadline:
             return texts, " ".join(filter(None, (_too_late(numbers[done:], seconds), _said(_FAILED, failed))))
         try:
             render = partial(_rendered_page, path, name, number)
-            texts[number] = tesseract.recognise(render, f"Page {number} of {shown(name)}")
+            texts[number] = tesseract.recognise(
+                render, N_("Page {number} of {shown}", number=number, shown=shown(name))
+            )
         except DocumentRefused as error:
             if len(document.pages) == 1:
                 raise
@@ -148,13 +151,15 @@ def _has_letters(text: str) -> bool:
 
 
 def _said(sentence: str, numbers: Sequence[int]) -> str:
-    return sentence.format(pages_in_words(numbers)) if numbers else ""
+    return N_(sentence, kind=pages_in_words(numbers)) if numbers else ""
 
 
 def _too_late(numbers: Sequence[int], seconds: float) -> str:
-    return (
-        f"The text of {pages_in_words(numbers)} was not recognised: that takes longer than {seconds / 60:g} "
-        "minutes. Raise FOOTNOTE_OCR_MINUTES, delete the document and add it again."
+    return N_(
+        "The text of {kind} was not recognised: that takes longer than {minutes} minutes. Raise "
+        "FOOTNOTE_OCR_MINUTES, delete the document and add it again.",
+        kind=pages_in_words(numbers),
+        minutes=f"{seconds / 60:g}",
     )
 
 
@@ -171,8 +176,12 @@ def pages_in_words(numbers: Sequence[int]) -> str:
         else:
             runs.append([number])
     named = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    more = f" and {len(named) - 10} more places" if len(named) > 10 else ""
-    return f"page{'' if len(numbers) == 1 else 's'} {', '.join(named[:10])}{more}"
+    numbered = ", ".join(named[:10])
+    if len(named) > 10:
+        return N_("pages {numbers} and {more} more places", numbers=numbered, more=len(named) - 10)
+    return (
+        N_("page {number}", number=numbered) if len(numbers) == 1 else N_("pages {numbers}", numbers=numbered)
+    )
 
 
 def _without_ocr(document: LoadedDocument, name: str) -> LoadedDocument:
@@ -181,9 +190,21 @@ def _without_ocr(document: LoadedDocument, name: str) -> LoadedDocument:
     poor = [number for number, _ in document.doubtful if number not in dropped]
     kept = with_pages(document, dict.fromkeys(dropped, ""))
     if not _has_letters(kept.text):
-        raise DocumentRefused(f"{shown(name)} {_unreadable(document)} {INSTALL}, and add it again.")
+        raise DocumentRefused(
+            N_(
+                "{name} {reason} {install}, and add it again.",
+                name=shown(name),
+                reason=_unreadable(document),
+                install=INSTALL,
+            )
+        )
     said = [_said(_IN_PICTURES, document.pictured), _said(_LEFT_OUT, dropped), _said(_POOR, poor)]
-    return replace(kept, note=f"{' '.join(filter(None, said))} {INSTALL}, and add it again.")
+    return replace(
+        kept,
+        note=N_(
+            "{reason} {install}, and add it again.", reason=" ".join(filter(None, said)), install=INSTALL
+        ),
+    )
 
 
 def _rendered_page(path: Path, name: str, number: int, turn: int) -> bytes:
@@ -195,10 +216,10 @@ def _rendered_page(path: Path, name: str, number: int, turn: int) -> bytes:
 
 def _unreadable(document: LoadedDocument) -> str:
     if document.media_type.startswith("image/"):
-        return "is an image, and nothing here reads the text of images."
+        return N_("is an image, and nothing here reads the text of images.")
     if document.doubtful:
-        return "has a text layer that is unreadable, and nothing here reads its pages as pictures."
-    return "looks scanned: its pages are pictures without a text layer, and nothing here reads those."
+        return N_("has a text layer that is unreadable, and nothing here reads its pages as pictures.")
+    return N_("looks scanned: its pages are pictures without a text layer, and nothing here reads those.")
 
 
 class Tesseract:
@@ -206,7 +227,7 @@ class Tesseract:
 
     def __init__(self, command: str):
         self._command = command
-        listed = self._run(b"", "the list of languages", "--list-langs").split("\n")[1:]
+        listed = self._run(b"", N_("the list of languages"), "--list-langs").split("\n")[1:]
         self._installed = [language.strip() for language in listed if language.strip()]
         self._languages: list[str] = []
 
@@ -277,7 +298,9 @@ def read_image(path: Path) -> LoadedDocument:
         count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
         kind = "jpeg" if image.format == "MPO" else image.format.lower()  # several photographs in one JPEG
     if count > _MAX_FRAMES:
-        raise DocumentRefused(f"has more than {_MAX_FRAMES:,} pages. Split it and add the parts.")
+        raise DocumentRefused(
+            N_("has more than {max_frames} pages. Split it and add the parts.", max_frames=f"{_MAX_FRAMES:,}")
+        )
     numbers = range(1, count + 1)
     return LoadedDocument(
         "", tuple((number, 0, 0) for number in numbers), "", f"image/{kind}", (), tuple(numbers)
@@ -291,10 +314,13 @@ def _open_image(path: Path) -> Any:
     try:
         image = Image.open(path, formats=FORMATS)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise DocumentRefused("is damaged: it cannot be opened as an image.") from error
+        raise DocumentRefused(N_("is damaged: it cannot be opened as an image.")) from error
     if image.width * image.height > _MAX_PIXELS:
         raise DocumentRefused(
-            f"is larger than {_MAX_PIXELS // 1_000_000} megapixels. Make it smaller and add it again."
+            N_(
+                "is larger than {max_pixels} megapixels. Make it smaller and add it again.",
+                max_pixels=_MAX_PIXELS // 1000000,
+            )
         )
     return image
 
@@ -347,7 +373,7 @@ def _frame(path: Path, number: int) -> Any:
                 )
             grey = upright.convert("L")
         except (OSError, ValueError, SyntaxError) as error:
-            raise DocumentRefused("is damaged: its picture breaks off.") from error
+            raise DocumentRefused(N_("is damaged: its picture breaks off.")) from error
     scale = _zoom(max(grey.size))
     size = (max(round(grey.width * scale), 1), max(round(grey.height * scale), 1))
     return grey if scale == 1.0 else grey.resize(size, Image.Resampling.LANCZOS)

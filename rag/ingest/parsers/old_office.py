@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.ole import open_ole, stream
 from rag.text.document import LOCKED, LoadedDocument, shown
@@ -71,8 +72,12 @@ def converted(
     command = shutil.which(program) or shutil.which(MACOS_PATH)
     if command is None:
         raise DocumentRefused(
-            f"{shown(name)} is an old Office file, which LibreOffice has to convert. Install LibreOffice "
-            f"where Footnote runs, or save it as .{suffix}."
+            N_(
+                "{name} is an old Office file, which LibreOffice has to convert. Install LibreOffice "
+                "where Footnote runs, or save it as .{suffix}.",
+                name=shown(name),
+                suffix=suffix,
+            )
         )
     with TemporaryDirectory(prefix="footnote-") as folder:
         source, home = Path(folder) / f"document.{suffix[:-1]}", Path(folder) / "profile"
@@ -89,7 +94,7 @@ def converted(
         )
         result = source.with_suffix(f".{suffix}")
         if not result.is_file():
-            raise DocumentRefused(f"{shown(name)} is damaged: LibreOffice cannot open it.")
+            raise DocumentRefused(N_("{name} is damaged: LibreOffice cannot open it.", name=shown(name)))
         yield result
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 
 _DAMAGED = (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error)
 
@@ -19,7 +20,7 @@ def open_ole(path: Path) -> Iterator[Any]:
     try:
         container = olefile.OleFileIO(str(path))
     except _DAMAGED as error:
-        raise DocumentRefused("is damaged: its OLE container cannot be opened.") from error
+        raise DocumentRefused(N_("is damaged: its OLE container cannot be opened.")) from error
     with container:
         yield container
 

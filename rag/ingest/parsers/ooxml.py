@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.plain_text import markdown_document, table_text
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
@@ -31,7 +32,9 @@ def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_INFLATED:
-            raise DocumentRefused(f"unpacks to more than {MAX_INFLATED >> 20} MB.")
+            raise DocumentRefused(
+                N_("unpacks to more than {max_inflated} MB.", max_inflated=MAX_INFLATED >> 20)
+            )
         if any(member.flag_bits & 1 for member in members):
             raise DocumentRefused(LOCKED)
         for member in members:
@@ -46,9 +49,9 @@ def _refuse_declarations(
     try:
         content = archive.read(member)
     except DAMAGED_ZIP as error:
-        raise DocumentRefused("is damaged: a part of its ZIP container cannot be unpacked.") from error
+        raise DocumentRefused(N_("is damaged: a part of its ZIP container cannot be unpacked.")) from error
     if forbidden.search(content.replace(b"\0", b"")):  # UTF-16 parts too
-        raise DocumentRefused("declares XML entities, which no Office file needs and which can do harm.")
+        raise DocumentRefused(N_("declares XML entities, which no Office file needs and which can do harm."))
 
 
 def parse_part(container: zipfile.ZipFile, part: str) -> Any:

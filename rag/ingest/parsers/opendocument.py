@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.docx import format_number
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
@@ -62,16 +63,16 @@ def _body(path: Path, kind: str) -> tuple[Any, "Lists"]:
         if "META-INF/manifest.xml" in names and b"encryption-data" in container.read("META-INF/manifest.xml"):
             raise DocumentRefused(LOCKED)
         if "content.xml" not in names:
-            raise DocumentRefused("is damaged: the part that holds its text is missing.")
+            raise DocumentRefused(N_("is damaged: the part that holds its text is missing."))
         content = container.read("content.xml")
         styles = [ooxml.parse_part(container, "styles.xml")] if "styles.xml" in names else []
     try:
         root = ooxml.parse_strictly(content)
     except etree.XMLSyntaxError as error:
-        raise DocumentRefused("is damaged: its text is no sound XML.") from error
+        raise DocumentRefused(N_("is damaged: its text is no sound XML.")) from error
     body = next((part for found in descendants(root, "body") for part in children(found, kind)), None)
     if body is None:
-        raise DocumentRefused("is damaged: the part that holds its text is empty.")
+        raise DocumentRefused(N_("is damaged: the part that holds its text is empty."))
     return body, Lists(*styles, root)
 
 

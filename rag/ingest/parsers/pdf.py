@@ -5,10 +5,20 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref, c_double, c_float, c_int, c_ushort, create_string_buffer
+from ctypes import (
+    CFUNCTYPE,
+    byref,
+    c_double,
+    c_float,
+    c_int,
+    c_ushort,
+    c_void_p,
+    cast,
+    create_string_buffer,
+)
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise, repeat, zip_longest
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -18,8 +28,10 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
-from rag.ingest.parsers.pdf_tables import Cell, PdfTable, Word, cell_words, find_tables
+from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
+from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
 
@@ -172,6 +184,16 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
     return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
 
 
+def _address(pointer: Any) -> int:
+    return cast(pointer, c_void_p).value or 0
+
+
+# Functions of pdfium on addresses: pypdfium2's own make a Python object of each pointer, which is slower.
+_object_at = CFUNCTYPE(c_void_p, c_void_p, c_int)(_address(pdfium.FPDFPage_GetObject))
+_type_of = CFUNCTYPE(c_int, c_void_p)(_address(pdfium.FPDFPageObj_GetType))
+_bounds_of = CFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(_address(pdfium.FPDFPageObj_GetBounds))
+_box_of = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(_address(pdfium.FPDFText_GetLooseCharBox))
+
 _THIN = 2.5  # points: the thickness of a line
 _APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
@@ -202,9 +224,10 @@ def _words_of(
     advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
     prose = median(advances.values()) if advances else 0.0
     words: list[Word] = []
+    characters = _address(page.raw)
     for number in straight:
         whole = number in advances and advances[number] < _LOOSE * prose
-        words += _words(page, number, lines[number], _LINE if whole else _WORD, along)
+        words += _words(characters, number, lines[number], _LINE if whole else _WORD, along)
     return words
 
 
@@ -227,28 +250,29 @@ def _advance(line: Line) -> float:
 
 
 def _words(
-    page: PdfTextPage, number: int, line: Line, pattern: re.Pattern[str], along: tuple[float, float]
+    characters: int, number: int, line: Line, pattern: re.Pattern[str], along: tuple[float, float]
 ) -> Iterator[Word]:
-    box, raw, indices, size = pdfium.FS_RECTF(), page.raw, line.indices, line.size
+    """Yield the words of a line; `characters` is the address of its page's characters."""
+    box, indices, size, upright = pdfium.FS_RECTF(), line.indices, line.size, along[0] == 1
+    pointer = byref(box)
     for found in pattern.finditer(line.text):
         start, end = found.span()
-        pdfium.FPDFText_GetLooseCharBox(raw, indices[start], box)
-        left, right, bottom, top = _turned(box, along)
+        _box_of(characters, indices[start], pointer)
+        turned = None if upright else _turned(box, along)
+        left, right, bottom, top = turned or (box.left, box.right, box.bottom, box.top)
         if end - start > 1:
-            pdfium.FPDFText_GetLooseCharBox(raw, indices[end - 1], box)
-            right = _turned(box, along)[1]
+            _box_of(characters, indices[end - 1], pointer)
+            right = box.right if upright else _turned(box, along)[1]
         yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
 
 
 def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
     """Return the left, right and height of thin shapes; those that touch are one."""
     found = []
-    raw, count = sheet.raw, min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
     first, low, last, high = edges = [c_float() for _ in range(4)]
     pointers = [byref(edge) for edge in edges]
-    type_of, path = pdfium.FPDFPageObj_GetType, pdfium.FPDF_PAGEOBJ_PATH
-    for shape in map(partial(pdfium.FPDFPage_GetObject, raw), range(count)):
-        if type_of(shape) != path or not pdfium.FPDFPageObj_GetBounds(shape, *pointers):
+    for shape in _shapes(sheet):
+        if not _bounds_of(shape, *pointers):
             continue
         if high.value - low.value < _THIN or last.value - first.value < _THIN:
             box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
@@ -262,6 +286,14 @@ def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, floa
         else:
             joined.append((left, right, height))
     return joined
+
+
+def _shapes(sheet: PdfPage) -> Iterator[int]:
+    """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
+    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
+    objects = list(map(_object_at, repeat(_address(sheet.raw)), range(count)))
+    kinds = map(_type_of, objects)
+    return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
 
 
 def _turned(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
@@ -607,7 +639,11 @@ def read_pdf(path: Path) -> LoadedDocument:
     with open_pdf(path) as pdf:
         if len(pdf) > MAX_PAGES:
             raise DocumentRefused(
-                f"has {len(pdf):,} pages, of {MAX_PAGES:,} at most. Split it and add the parts."
+                N_(
+                    "has {number} pages, of {max_pages} at most. Split it and add the parts.",
+                    number=f"{len(pdf):,}",
+                    max_pages=f"{MAX_PAGES:,}",
+                )
             )
         for number in range(len(pdf)):
             page, is_picture, share = _page(pdf, number, read[-1].foot if read else None)
@@ -635,7 +671,7 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
     except pypdfium2.PdfiumError as error:
         if "assword" in str(error):
             raise DocumentRefused(LOCKED) from error
-        raise DocumentRefused("is damaged: it cannot be opened as a PDF.") from error
+        raise DocumentRefused(N_("is damaged: it cannot be opened as a PDF.")) from error
 
 
 def readings(

@@ -13,6 +13,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.pdf import INSERTED, PageText, Span, characters_of, open_pdf, readings
 
@@ -71,7 +72,7 @@ def locate(
     """Find `spans` of a page's stored text, and render the page with them marked."""
     with open_pdf(path) as pdf:
         if not 1 <= number <= len(pdf):
-            raise DocumentRefused(f"has no page {number}.")
+            raise DocumentRefused(N_("has no page {number}.", number=number))
         sheet = pdf[number - 1]
         scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
         characters = characters_of(sheet)

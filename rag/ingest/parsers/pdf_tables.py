@@ -1,157 +1,33 @@
 """Tables of PDF pages, found by the alignment of figures in consecutive lines.
 
 A row of a table is a line with gaps; its figures stand over one another in columns. Headers are the lines
-above that stand over these columns. Coordinates are points along the direction of reading.
+above that stand over these columns.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
 
-_JOINED = 0.5  # widest space within a cell, in font sizes
-_JUSTIFIED_WORDS = 6  # fewest words of a line of prose
-_JUSTIFIED = 1.5  # widest space between them, in font sizes
-_EVEN = 2.0  # the widest space over the median one
-_GLUED = 18.0  # widest gap between a currency sign and its figure
-_CLOSING = 2.0  # widest gap between a figure and its per cent sign
-_SAME_ROW = 0.35
-_RAISED = 0.8  # greatest size of a note's mark, in sizes of the text
+from rag.ingest.parsers.pdf_columns import STACKED, Rules, TableColumns
+from rag.ingest.parsers.pdf_rows import TIGHT, Cell, Row, Word, is_blank, row_blocks, touch
+
 _NEXT_ROW = 4.5  # greatest distance of two rows of a table
-_OUTDENT = 5.0  # a section's name stands so far before labels
-_STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
-_UNDER = 0.3  # least distance of a line from the middle of the words above it
 _PARAGRAPH = 1.7
-_ONE_COLUMN = 8.0  # greatest width of a word over one column
 _TITLE = 1.25  # a line so much larger is a heading
 _HEADER_GAP = 3.1  # greatest distance of a header from what it stands over, in font sizes
 _HEADER_LEADING = 2.3  # and of two of its lines without a rule between
 _LINE = 0.9  # least distance of two lines, in font sizes
-_TIGHT = 1.6  # distance of two lines of one cell
 _SECTION_ROWS = 4  # rows without figures in succession
 _HEADER_ROWS = 10
-_BACK_UP = 10.0  # a line so much higher than the last begins another column of the page
 _MAX_COLUMNS = 60
 _MIN_FILLED = 0.3  # share of the cells under figures' heads that hold one
 
-_SIGNS = r"[-–—−+±~<>≤≥▲△]"
-_MONEY = r"(?:(?:US|HK|NT|A|C|S|R)?[$€£¥₩₹￦￥])"
-_UNIT = (
-    r"%|％|\)|x|×|bps?|pts?|[KMBkm]|bn|mn|million|billion|years?|months?|days?|hours?"
-    r"|천원|백만원|억원|만원|원|명|개|건|세|円|万円|百万円|人|件|歳"
-)
-_NOTE = r"(?:\s?(?:\(\w\)|\[\w\]|[*†‡]))*"
-_FIGURE = re.compile(
-    rf"(?:\(|{_SIGNS})*{_MONEY}?(?:\(|{_SIGNS})*\d+(?:[,.’' :]\d+)*(?:\s?(?:{_UNIT}))*{_NOTE}"
-)
-_BLANK = re.compile(r"[$€£¥₩]?[-–—−]{1,3}(?:\s?%)?\)?|[Nn]/?[AaMm]|\*+|…|\.{3}")
-_OPENING = re.compile(rf"(?:\(|{_SIGNS})*{_MONEY}(?:\(|{_SIGNS})*|\(")
-_CLOSERS = re.compile(r"[%％)]{1,2}")
-_OPENING_LENGTH = 8
-_AFTER_OPENING = frozenset("0123456789(-–—−.")
-_BEFORE_CLOSER = frozenset("0123456789)-–—−")
 _AMOUNT = re.compile(r"\d[\d.,]+\d|[$€£¥₩%원円—]")
 _RELATIONS = frozenset("=≤≥≠≈≡∼≅⇒⇔→↦∈⊂⊆∪∩∀∃∑∫∏√:")
-_YEAR = re.compile(r"(?:(?:FY|CY)?\s?(?:19|20)\d\d[AEF]?|\d{1,2})(?:\s?\(\d\))?")
-_MARK = re.compile(r"\(\w\)|\[\w\]|[*†‡]")
 _LEADERS = re.compile(r"(?:\.\s?){4,}|…{2,}|·{4,}|_{4,}")
-_HYPHENATED = re.compile(r"[^\W\d]-$")
-_DIGIT = re.compile(r"\d")
 _UPPER = re.compile(r"[^a-z($]")
-
-
-class Word(NamedTuple):
-    """Word of a page: ``lines[line].text[start:end]``."""
-
-    text: str
-    left: float
-    right: float
-    middle: float
-    size: float
-    line: int
-    start: int
-    end: int
-
-
-class Segment:
-    """Words without a wide gap between them; a word whose place is in ``glued`` follows without a space."""
-
-    def __init__(self, words: Sequence[Word], glued: Iterable[int] = ()) -> None:
-        self.words = words
-        self.glued = frozenset(glued)
-        self.left = words[0].left
-        self.right = words[-1].right
-        self.text = " ".join([word.text for word in words])
-        if self.glued:
-            self.text = "".join(
-                " " * (place > 0 and place not in self.glued) + word.text for place, word in enumerate(words)
-            )
-
-    @cached_property
-    def is_figure(self) -> bool:
-        """Return whether this is a number or the dash that stands for one."""
-        return is_figure(self.text)
-
-    @cached_property
-    def is_year(self) -> bool:
-        """Return whether this is a year."""
-        return len(self.text) >= 4 and bool(_YEAR.fullmatch(self.text))
-
-    @cached_property
-    def core(self) -> tuple[float, float]:
-        """Left and right edge without a currency sign that stands apart."""
-        if len(self.words) == 1:
-            return self.left, self.right
-        words = self.words
-        start = next((word.left for word in words if not _OPENING.fullmatch(word.text)), self.left)
-        return start, self.right
-
-
-def is_figure(text: str) -> bool:
-    """Return whether a cell holds a number, or a sign for none.
-
-    >>> [is_figure(text) for text in ("$39,669", "(2)%", "—", "1.", "1)", "Note 7", "12백만원")]
-    [True, True, True, False, False, False, True]
-    """
-    if _BLANK.fullmatch(text):
-        return True
-    return bool(_FIGURE.fullmatch(text)) and text.count(")") <= text.count("(")
-
-
-@dataclass
-class Row:
-    """Words of a page at one height, in segments from left to right."""
-
-    segments: list[Segment]
-    middle: float
-    size: float
-
-    @cached_property
-    def left(self) -> float:
-        """Left edge in points."""
-        return self.segments[0].left
-
-    @cached_property
-    def figures(self) -> list[Segment]:
-        """Segments that hold numbers; a first one is a row's name where others follow."""
-        return [segment for segment in self.segments if segment.is_figure]
-
-    @cached_property
-    def is_data(self) -> bool:
-        """Return whether figures follow a label, or stand alone, several in a row."""
-        return any(segment.is_figure for segment in self.segments[1:]) and not self.is_years
-
-    @cached_property
-    def is_years(self) -> bool:
-        """Return whether all figures are years, as above columns."""
-        return bool(self.figures) and all(segment.is_year for segment in self.figures)
-
-
-Cell = list[Segment]
-Rules = Callable[[], Sequence[tuple[float, float, float]]]
 
 
 @dataclass
@@ -170,110 +46,9 @@ def find_tables(words: Sequence[Word], rules: Rules = list) -> list[PdfTable]:
     ``rules`` returns the left, right and height of the page's horizontal lines.
     """
     found: list[PdfTable] = []
-    for block in _blocks(words):
-        found += _tables_of(_rows(block), rules)
+    for rows in row_blocks(words):
+        found += _tables_of(rows, rules)
     return found
-
-
-def _blocks(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Yield the columns of a page: runs of words that go down."""
-    block: list[Word] = []
-    for word in words:
-        back_up = bool(block) and word.middle > block[-1].middle + _BACK_UP * word.size
-        if back_up and not _is_mark(word, block[-1]):
-            yield block
-            block = []
-        block.append(word)
-    if block:
-        yield block
-
-
-def _is_mark(word: Word, before: Word) -> bool:
-    """Return whether a word is a note's raised mark, which some programs draw after the page's text."""
-    return bool(_MARK.fullmatch(word.text)) or (len(word.text) == 1 and word.size < _RAISED * before.size)
-
-
-def _rows(words: Sequence[Word]) -> list[Row]:
-    rows: list[list[Word]] = []
-    for word in sorted(words, key=lambda word: -word.middle):
-        if rows and rows[-1][0].middle - word.middle <= _SAME_ROW * max(word.size, rows[-1][0].size):
-            rows[-1].append(word)
-        else:
-            rows.append([word])
-    return [_row(row) for row in rows]
-
-
-def _row(words: list[Word]) -> Row:
-    words.sort(key=lambda word: word.left)
-    middle = words[len(words) // 2]
-    segments = [Segment(words)] if _is_justified(words) else _segments(words)
-    return Row(segments, middle.middle, middle.size)
-
-
-def _is_justified(words: Sequence[Word]) -> bool:
-    """Return whether words stand evenly apart, as in a line of prose that fills its column."""
-    small = sum(word.text[0].isalpha() and not word.text[0].isupper() for word in words)
-    if len(words) < _JUSTIFIED_WORDS or 2 * small < len(words):
-        return False
-    bulleted = not words[0].text[0].isalnum()
-    gaps = [word.left - before.right for before, word in pairwise(words[bulleted:])]
-    return max(gaps) < min(_EVEN * median(gaps), _JUSTIFIED * words[0].size)
-
-
-def _segments(words: Sequence[Word]) -> list[Segment]:
-    groups: list[list[Word]] = []
-    for word in words:
-        last = groups[-1] if groups else None
-        near = last is not None and word.left - last[-1].right <= _JOINED * word.size
-        if last and near and not _begins_figure(last, word):
-            last.append(word)
-        else:
-            groups.append([word])
-    return _glued(groups)
-
-
-def _begins_figure(words: Sequence[Word], word: Word) -> bool:
-    """Return whether a currency sign after a figure begins the next one."""
-    return _may_open(word.text) and is_figure(Segment(words, _inner_glue(words)).text)
-
-
-def _may_open(text: str) -> bool:
-    return len(text) < _OPENING_LENGTH and bool(_OPENING.fullmatch(text))
-
-
-def _glued(groups: Sequence[Sequence[Word]]) -> list[Segment]:
-    """Join currency signs, brackets and per cent signs with their figures."""
-    kept: list[Segment] = []
-    for words in groups:
-        segment = Segment(words, _inner_glue(words))
-        before = kept[-1] if kept else None
-        if before and _glues(before, segment):
-            shifted = (len(before.words) + place for place in segment.glued)
-            kept[-1] = Segment([*before.words, *words], {*before.glued, len(before.words), *shifted})
-        else:
-            kept.append(segment)
-    return kept
-
-
-def _glues(before: Segment, segment: Segment) -> bool:
-    size, gap = segment.words[0].size, segment.left - before.right
-    if _may_open(before.text):
-        return gap <= _GLUED * size and is_figure(before.text + segment.text.replace(" ", ""))
-    if len(segment.text) < 3 and _CLOSERS.fullmatch(segment.text):
-        return gap <= _CLOSING * size and bool(is_figure(before.text + segment.text))
-    return False
-
-
-def _inner_glue(words: Sequence[Word]) -> set[int]:
-    return {
-        place for place, (before, word) in enumerate(pairwise(words), 1) if _sticks(before.text, word.text)
-    }
-
-
-def _sticks(before: str, text: str) -> bool:
-    if text[0] in _AFTER_OPENING and _may_open(before):
-        return True
-    return before[-1] in _BEFORE_CLOSER and len(text) < 3 and bool(_CLOSERS.fullmatch(text))
 
 
 # Regions: consecutive rows whose figures stand in the same columns
@@ -347,7 +122,7 @@ def _goes_on(rows: Sequence[Row], above: _Region, below: _Region) -> bool:
 def _same_columns(some: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]) -> bool:
     """Return whether columns stand over one another one by one."""
     return len(some) == len(others) and all(
-        [place for place, other in enumerate(others) if _overlap(one, other) > 0] == [number]
+        [place for place, other in enumerate(others) if touch(one, other)] == [number]
         for number, one in enumerate(some)
     )
 
@@ -370,7 +145,7 @@ def _with_columns(columns: list[tuple[float, float]], row: Row) -> list[tuple[fl
     kept = list(columns)
     touched = False
     for segment in row.figures:
-        hits = [place for place, column in enumerate(kept) if _overlap(column, segment.core) > 0]
+        hits = [place for place, column in enumerate(kept) if touch(column, segment.core)]
         if segment is first and not hits:
             continue
         if len(hits) > 1:
@@ -382,10 +157,6 @@ def _with_columns(columns: list[tuple[float, float]], row: Row) -> list[tuple[fl
         else:
             kept.append(segment.core)
     return sorted(kept) if touched or not columns else None
-
-
-def _overlap(a: tuple[float, float], b: tuple[float, float]) -> float:
-    return min(a[1], b[1]) - max(a[0], b[0])
 
 
 def _is_section(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
@@ -404,7 +175,7 @@ def _table(rows: Sequence[Row], region: _Region, floor: int, rules: Rules) -> Pd
     figures = _supported(region.columns, data)
     if not 0 < len(figures) <= _MAX_COLUMNS:
         return None
-    columns = _Columns(data, figures, rules)
+    columns = TableColumns(data, figures, rules)
     header, first = _header_rows(rows, region, floor, columns)
     body = rows[first : region.last + 1]
     if not _is_table(body, header, figures):
@@ -417,14 +188,14 @@ def _supported(columns: Sequence[tuple[float, float]], data: Sequence[Row]) -> l
     """Return the columns without those of stray dashes."""
     kept = []
     for column in columns:
-        texts = [cell.text for row in data for cell in row.figures if _overlap(column, cell.core) > 0]
-        if 3 * len(texts) > len(data) or not all(map(_BLANK.fullmatch, texts)):
+        texts = [cell.text for row in data for cell in row.figures if touch(column, cell.core)]
+        if 3 * len(texts) > len(data) or not all(map(is_blank, texts)):
             kept.append(column)
     return kept
 
 
 def _header_rows(
-    rows: Sequence[Row], region: _Region, floor: int, columns: "_Columns"
+    rows: Sequence[Row], region: _Region, floor: int, columns: TableColumns
 ) -> tuple[list[Row], int]:
     """Return the rows that stand over a region's columns, and the number of its first other row."""
     header: list[int] = []
@@ -452,10 +223,10 @@ def _header_rows(
 def _is_stacked(row: Row, below: Row) -> bool:
     """Return whether a line stands closely over the middle of one of several headers, as a part of it."""
     [alone, *others] = row.segments
-    if others or len(below.segments) == 1 or row.middle - below.middle >= _TIGHT * row.size:
+    if others or len(below.segments) == 1 or row.middle - below.middle >= TIGHT * row.size:
         return False
     middles = [abs(alone.left + alone.right - one.left - one.right) / 2 for one in below.segments]
-    return min(middles) <= _STACKED * row.size
+    return min(middles) <= STACKED * row.size
 
 
 def _first_line(rows: Sequence[Row], first: int, floor: int) -> int:
@@ -463,7 +234,7 @@ def _first_line(rows: Sequence[Row], first: int, floor: int) -> int:
     row = rows[first]
     if first > floor and not _UPPER.match(row.segments[0].text):
         above = rows[first - 1]
-        if len(above.segments) == 1 and above.middle - row.middle < _TIGHT * row.size:
+        if len(above.segments) == 1 and above.middle - row.middle < TIGHT * row.size:
             return first - 1
     return first
 
@@ -508,345 +279,10 @@ def _is_contents(data: Sequence[Row]) -> bool:
     return numbers == sorted(numbers)
 
 
-# Cells
-
-
-class _Columns:
-    """Columns of a table: the labels', and those of words and of figures beside them."""
-
-    def __init__(self, data: Sequence[Row], figures: Sequence[tuple[float, float]], rules: Rules) -> None:
-        self.rules = rules
-        words = list(_columns_of_words(data, figures))
-        self.edges = sorted([*figures, *words])
-        self.is_word = [edge in words for edge in self.edges]
-        self.left = min(row.left for row in data)
-        self.right = max(row.segments[-1].right for row in data)
-        labels = [row.segments[0] for row in data if not row.segments[0].is_figure]
-        self.labels_right = max((label.right for label in labels), default=self.left)
-        self.extents = [self._extent(data, edge) for edge in self.edges]
-
-    @staticmethod
-    def _extent(data: Sequence[Row], edge: tuple[float, float]) -> tuple[float, float]:
-        """Return a column's edges with the currency signs in it."""
-        signs = [cell.left for row in data for cell in row.figures if _overlap(edge, cell.core) > 0]
-        return min([edge[0], *signs]), edge[1]
-
-    def __len__(self) -> int:
-        return 1 + len(self.edges)
-
-    def cells(self, row: Row) -> list[Cell]:
-        """Return the cells of a row, the label first."""
-        cells: list[Cell] = [[] for _ in range(len(self))]
-        for place, segment in enumerate(row.segments):
-            cells[self._column(segment, place == 0)].append(segment)
-        return cells
-
-    def _column(self, segment: Segment, first: bool) -> int:
-        start = self.edges[0][0]
-        if segment.right <= start or (first and not segment.is_figure and segment.left < start - 1):
-            return 0
-        overlaps = [_overlap(edge, segment.core) for edge in self.edges]
-        return 1 + max(range(len(overlaps)), key=overlaps.__getitem__)
-
-    def has_rule_between(self, above: Row, below: Row) -> bool:
-        """Return whether a line is drawn between two rows over some of the columns."""
-        start, end = self.extents[0][0], self.extents[-1][1]
-        return any(
-            below.middle < height < above.middle and _overlap((left, right), (start, end)) > 0
-            for left, right, height in self.rules()
-        )
-
-    def header_kind(self, row: Row) -> bool | None:
-        """Return True for a row above figures, False for one above their labels only, None for others."""
-        if row.is_data or row.left < self.left - _OUTDENT * row.size:
-            return None
-        start = self.extents[0][0]
-        over = [segment for segment in row.segments if self._is_over(segment)]
-        aside = [segment for segment in row.segments if segment not in over]
-        if any(segment.right > start + row.size for segment in aside):
-            return None
-        if any(segment.right > self.right + 4 * row.size for segment in over):
-            return None
-        if not over:
-            return False
-        return self._alone_kind(row) if len(row.segments) == 1 else True
-
-    def _alone_kind(self, row: Row) -> bool | None:
-        """Return the kind of a row of one segment: captions and prose stand over the labels, too."""
-        start, end = self.extents[0][0], self.extents[-1][1]
-        alone = row.segments[0]
-        crosses, middle = alone.right > start + row.size, alone.left + alone.right
-        if alone.left >= start - row.size:
-            return True
-        if crosses and alone.left < self.left + 2 * row.size:
-            return None
-        over_one = any(2 * left <= middle <= 2 * right for left, right in self.extents)
-        if over_one and alone.right - alone.left < _ONE_COLUMN * row.size:
-            return True
-        if abs(middle - self.left - self.right) < min(abs(middle - start - end), 4 * row.size):
-            return None if crosses else False
-        return True
-
-    def _is_over(self, segment: Segment) -> bool:
-        start, end = self.extents[0][0], self.extents[-1][1]
-        width = segment.right - segment.left
-        beside = segment.left >= self.labels_right - segment.words[0].size
-        return beside or 2 * _overlap((segment.left, segment.right), (start, end)) >= width
-
-    def heads(self, rows: Sequence[Row]) -> list[Cell]:
-        """Return the stacked headers of each column, from the top down.
-
-        Where two columns would have the same, headers also span the columns that have none beside them.
-        """
-        heads = self._heads(rows)
-        for upper, lowest in ((True, False), (True, True)):
-            if not _repeated(heads):
-                break
-            filled = self._heads(rows, upper=upper, lowest=lowest)
-            if _repeated(filled) < _repeated(heads):
-                heads = filled
-        return heads
-
-    def _heads(self, rows: Sequence[Row], *, upper: bool = False, lowest: bool = False) -> list[Cell]:
-        """Return the headers of each column; upper or lowest lines may fill the columns beside them."""
-        remarks = self._remarks(rows)
-        blocks = _header_blocks(rows, remarks, self.rules)
-        extents = list(self.extents)
-        placed: list[tuple[_Block, list[int]]] = []
-        for block in sorted(blocks, key=lambda block: -block.last):
-            rivals = [other for other in blocks if other is not block and other.beside(block)]
-            has_lower = any(other.first > block.last for other in blocks)
-            share = self._share(block, blocks) if has_lower else []
-            places = share or self._spanned(block, rivals, extents, upper if has_lower else lowest)
-            if len(places) == 1 and places[0]:
-                left, right = extents[places[0] - 1]
-                extents[places[0] - 1] = min(left, block.left), max(right, block.right)
-            placed.append((block, places))
-        heads: list[Cell] = [[] for _ in range(len(self))]
-        for block, places in sorted(placed, key=lambda pair: pair[0].first):
-            for place in places:
-                heads[place] += block.segments
-        heads[0] += remarks
-        return heads
-
-    def _remarks(self, rows: Sequence[Row]) -> list[Segment]:
-        """Return the remarks of a header, as of units, which hold for all columns and not for one of them."""
-        found = []
-        for above, row in zip([None, *rows], rows, strict=False):
-            *aside, remark = row.segments
-            if len(aside) > 1 or any(segment.right > self.extents[0][0] for segment in aside):
-                continue
-            text = remark.text
-            if text[0] in "(（" and text[-1] in ")）" and not (above and self._is_of_one(remark, row, above)):
-                found.append(remark)
-        return found
-
-    def _is_of_one(self, remark: Segment, row: Row, above: Row) -> bool:
-        """Return whether a remark stands right under the header of one of several columns."""
-        if len(above.segments) == 1 or above.middle - row.middle >= _TIGHT * row.size:
-            return False
-        under = [one for one in above.segments if _overlap(_box(one), _box(remark)) > 0]
-        return len(under) == 1 and _misalignment(remark, _box(under[0])) <= _STACKED * row.size
-
-    def _spanned(
-        self,
-        block: "_Block",
-        rivals: Sequence["_Block"],
-        extents: Sequence[tuple[float, float]],
-        fill: bool,
-    ) -> list[int]:
-        """Return the columns that a header stands over; 0 is the labels'."""
-        box = block.left, block.right
-        hits = [place for place, edge in enumerate(extents) if _overlap(edge, box) > 0]
-        if not hits:
-            if block.left < self.labels_right and block.right <= extents[0][0]:
-                return [0]
-            hits = [max(range(len(extents)), key=lambda place: _overlap(extents[place], box))]
-        free = [
-            not any(_overlap(edge, (rival.left, rival.right)) > 0 for rival in rivals) for edge in extents
-        ]
-        low, high = hits[0], hits[-1]
-        if any(free[max(low - 1, 0) : low] + free[high + 1 : high + 2]):
-            ruled = self._ruled(block, extents)
-            if ruled and all(free[place] for place in ruled):
-                hits, fill = ruled, False
-        spanned = _filled(block, hits, free, extents) if fill else _widened(block, hits, free, extents)
-        return [1 + place for place in spanned]
-
-    def _share(self, block: "_Block", blocks: Sequence["_Block"]) -> list[int]:
-        """Return the columns of a header that is one of several, each centred over as many columns."""
-        level = sorted((other for other in blocks if other.first == block.first), key=lambda b: b.left)
-        count, odd = divmod(len(self.extents), len(level))
-        if len(level) < 2 or count < 2 or odd:
-            return []
-        size = block.segments[0].words[0].size
-        for place, other in enumerate(level):
-            left, right = self.extents[place * count][0], self.extents[(place + 1) * count - 1][1]
-            if abs(left + right - other.left - other.right) > 2 * size:
-                return []
-        first = 1 + level.index(block) * count
-        return list(range(first, first + count))
-
-    def _ruled(self, block: "_Block", extents: Sequence[tuple[float, float]]) -> list[int]:
-        """Return the columns above which the line under a header is drawn."""
-        below, size = block.segments[-1].words[0].middle, block.segments[-1].words[0].size
-        for left, right, height in self.rules():
-            if (
-                _UNDER * size < below - height < 1.3 * size
-                and left <= block.left + size
-                and right >= block.right - size
-            ):
-                return [place for place, edge in enumerate(extents) if left < sum(edge) / 2 < right]
-        return []
-
-
-def _columns_of_words(
-    body: Sequence[Row], figures: Sequence[tuple[float, float]]
-) -> Iterator[tuple[float, float]]:
-    """Yield the extents of words that stand between labels and figures in more than one row."""
-    between = [
-        (segment.left, segment.right)
-        for row in body
-        if row.is_data
-        for segment in row.segments[1:]
-        if not segment.is_figure and all(_overlap(edge, segment.core) <= 0 for edge in figures)
-    ]
-    runs: list[list[float]] = []
-    for left, right in sorted(between):
-        if runs and left < runs[-1][1]:
-            runs[-1][1] = max(runs[-1][1], right)
-            runs[-1][2] += 1
-        else:
-            runs.append([left, right, 1])
-    labels = [row.segments[0].right for row in body if row.is_data and not row.segments[0].is_figure]
-    for left, right, count in runs:
-        crossed = sum(edge > left for edge in labels)
-        if count > 1 and count > crossed:
-            yield left, right
-
-
-@dataclass
-class _Block:
-    """Lines of one header cell; ``first`` and ``last`` are the numbers of their rows."""
-
-    segments: list[Segment]
-    first: int
-    last: int
-
-    @property
-    def left(self) -> float:
-        """Left edge in points."""
-        return min(segment.left for segment in self.segments)
-
-    @property
-    def right(self) -> float:
-        """Right edge in points."""
-        return max(segment.right for segment in self.segments)
-
-    def beside(self, other: "_Block") -> bool:
-        """Return whether two headers share a line."""
-        return self.first <= other.last and other.first <= self.last
-
-
-def _header_blocks(rows: Sequence[Row], remarks: Sequence[Segment], rules: Rules) -> list[_Block]:
-    """Return the cells of a header: lines that stand closely over one another, one over one."""
-    blocks: list[_Block] = []
-    for number, row in enumerate(rows):
-        above = [block for block in blocks if block.last == number - 1]
-        tight = number > 0 and rows[number - 1].middle - row.middle < _TIGHT * row.size
-        fewer = number > 0 and len(rows[number - 1].segments) < len(row.segments)
-        for segment in (one for one in row.segments if one not in remarks):
-            over = [block for block in above if _overlap(_box(block.segments[-1]), _box(segment)) > 0]
-            one = tight and len(over) == 1 and _alone_below(over[0], row) and _aligned(over[0], segment)
-            if one and not (fewer and _rule_between(over[0], segment, rules)):
-                over[0].segments.append(segment)
-                over[0].last = number
-            else:
-                blocks.append(_Block([segment], number, number))
-    return blocks
-
-
-def _rule_between(block: _Block, segment: Segment, rules: Rules) -> bool:
-    """Return whether a line wider than a header is drawn under it."""
-    above, below = block.segments[-1].words[0].middle, segment.words[0].middle
-    return any(
-        below < height < above - _UNDER * segment.words[0].size and left < block.left and right > block.right
-        for left, right, height in rules()
-    )
-
-
-def _box(segment: Segment) -> tuple[float, float]:
-    return segment.left, segment.right
-
-
-def _alone_below(block: _Block, row: Row) -> bool:
-    return sum(_overlap((block.left, block.right), _box(segment)) > 0 for segment in row.segments) == 1
-
-
-def _aligned(block: _Block, segment: Segment) -> bool:
-    return _misalignment(segment, (block.left, block.right)) <= _STACKED * segment.words[0].size
-
-
-def _repeated(heads: Sequence[Cell]) -> int:
-    """Return how many columns have the header of another, or only its end, such as another year."""
-    texts = [" " + " ".join(segment.text for segment in head) for head in heads[1:] if head]
-    alike = [_DIGIT.sub("0", text) for text in texts]
-    return sum(
-        any(
-            texts[place] == text or (len(other) > len(text) and other.endswith(alike[number]))
-            for place, other in enumerate(alike)
-            if place != number
-        )
-        for number, text in enumerate(texts)
-    )
-
-
-def _filled(
-    block: _Block, hits: list[int], free: Sequence[bool], edges: Sequence[tuple[float, float]]
-) -> list[int]:
-    """Return the columns that a header may span from the side at which it is aligned."""
-    low, high = hits[0], hits[-1]
-    if abs(edges[high][1] - block.right) <= block.segments[0].words[0].size:
-        while low > 0 and free[low - 1]:
-            low -= 1
-    else:
-        while high + 1 < len(edges) and free[high + 1]:
-            high += 1
-    return list(range(low, high + 1))
-
-
-def _widened(
-    block: _Block, hits: list[int], free: Sequence[bool], edges: Sequence[tuple[float, float]]
-) -> list[int]:
-    """Return the columns that a header spans: those it covers, or more where it is centred over more."""
-    low, high = hits[0], hits[-1]
-    size = block.segments[0].words[0].size
-    if all(free) and abs(edges[0][0] + edges[-1][1] - block.left - block.right) <= 2 * size:
-        return list(range(len(edges)))
-    error = _misalignment(block, (edges[low][0], edges[high][1]))
-    first, last = low, high
-    while first > 0 and free[first - 1]:
-        first -= 1
-    while last + 1 < len(edges) and free[last + 1]:
-        last += 1
-    options = [(start, end) for start in range(low, first - 1, -1) for end in range(high, last + 1)]
-    errors = [_misalignment(block, (edges[start][0], edges[end][1])) for start, end in options]
-    best = min(range(len(options)), key=errors.__getitem__)
-    if errors[best] > error - size / 2:
-        return hits
-    return list(range(options[best][0], options[best][1] + 1))
-
-
-def _misalignment(header: Segment | _Block, edges: tuple[float, float]) -> float:
-    left, right = edges
-    centred = abs(left + right - header.left - header.right) / 2
-    return min(centred, abs(right - header.right), abs(left - header.left))
-
-
 # Rows whose cells run over lines
 
 
-def _merged(body: Sequence[Row], columns: _Columns) -> list[list[Cell]]:
+def _merged(body: Sequence[Row], columns: TableColumns) -> list[list[Cell]]:
     """Return the rows of cells; lines of one cell are joined."""
     gaps = [above.middle - below.middle for above, below in pairwise(body) if below.is_data]
     pitch = median(gaps) if gaps else 0.0
@@ -863,7 +299,7 @@ def _merged(body: Sequence[Row], columns: _Columns) -> list[list[Cell]]:
 
 
 def _continues(
-    above: tuple[Row, list[Cell]], below: tuple[Row, list[Cell]], columns: _Columns, pitch: float
+    above: tuple[Row, list[Cell]], below: tuple[Row, list[Cell]], columns: TableColumns, pitch: float
 ) -> bool:
     """Return whether a row continues the one above it."""
     (upper, a), (lower, b) = above, below
@@ -871,20 +307,10 @@ def _continues(
     values = [any(cells[1:]) for cells in (a, b)]
     if all(values):
         only_words = not b[0] and all(not cell or columns.is_word[place] for place, cell in enumerate(b[1:]))
-        return only_words and gap < _TIGHT * lower.size
+        return only_words and gap < TIGHT * lower.size
     if not a[0] or not b[0]:  # figures at half height of a label of two lines
         return gap < 0.8 * lower.size
-    tight = gap < _TIGHT * lower.size
+    tight = gap < TIGHT * lower.size
     if not tight or a[0][-1].text.endswith(":"):
         return False
     return not _UPPER.match(b[0][0].text) or gap < 0.85 * pitch
-
-
-def cell_words(cell: Iterable[Segment]) -> Iterator[tuple[Word, bool]]:
-    """Yield the words of a cell; True where a space stands before one."""
-    first, hyphen = True, False
-    for segment in cell:
-        for place, word in enumerate(segment.words):
-            split = hyphen and place == 0
-            yield word, not (first or split or place in segment.glued)
-            first, hyphen = False, bool(_HYPHENATED.search(word.text))

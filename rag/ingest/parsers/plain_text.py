@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.text import markdown
 from rag.text.document import LoadedDocument, clean
 from rag.text.tables import escape_bars
@@ -60,7 +61,7 @@ def read_notebook(path: Path) -> LoadedDocument:
         cells = json.loads(decode(path.read_bytes()))["cells"]
         parts = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
     except (ValueError, KeyError, TypeError) as error:
-        raise DocumentRefused("is damaged: it is not a notebook.") from error
+        raise DocumentRefused(N_("is damaged: it is not a notebook.")) from error
     blocks = [
         source if kind == "markdown" else f"```\n{source}\n```" for kind, source in parts if source.strip()
     ]
@@ -135,7 +136,7 @@ def _require_text(text: str) -> str:
     sample = text[:100_000]
     controls = sum(character < " " and character not in "\t\n\r\f\x1b" for character in sample)
     if controls * 50 > len(sample):
-        raise DocumentRefused("is not text in any encoding Footnote knows.")
+        raise DocumentRefused(N_("is not text in any encoding Footnote knows."))
     return text
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.ingest.parsers.cells import Cell, table_blocks
 from rag.ingest.parsers.ooxml import comment_line
 from rag.ingest.parsers.plain_text import markdown_document
@@ -152,7 +153,7 @@ class _Reader:
     def _open(self) -> None:
         self._left, self._name = 0, ""
         if len(self._groups) > _MAX_DEPTH:
-            raise DocumentRefused("is nested too deeply to read.")
+            raise DocumentRefused(N_("is nested too deeply to read."))
         self._groups.append(replace(self._group))
 
     def _close(self) -> None:

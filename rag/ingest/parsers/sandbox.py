@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
 from rag.errors import DocumentRefused
+from rag.i18n import N_
 from rag.text.document import shown
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ def run_into(
     output.seek(0)
     facts: dict[str, Any] = json.loads(output.readline())
     if "refused" in facts:
-        raise DocumentRefused(f"{shown(name)} {facts['refused']}")
+        raise DocumentRefused(N_("{name} {reason}", name=shown(name), reason=facts["refused"]))
     return facts
 
 
@@ -108,7 +109,9 @@ def _child(
         try:
             complaint = _drain(child, output, what, time.monotonic() + timeout)
         except subprocess.TimeoutExpired as error:
-            raise DocumentRefused(f"{what} took longer than {timeout:g} seconds to read.") from error
+            raise DocumentRefused(
+                N_("{what} took longer than {timeout} seconds to read.", what=what, timeout=f"{timeout:g}")
+            ) from error
         finally:
             with suppress(ProcessLookupError):  # none of its session is left
                 os.killpg(child.pid, signal.SIGKILL)
@@ -135,7 +138,11 @@ def _drain(child: subprocess.Popen[bytes], output: IO[bytes], what: str, deadlin
             complaint = (complaint + part)[-_COMPLAINT:]
         elif output.tell() + len(part) > MAX_OUTPUT:
             raise DocumentRefused(
-                f"{what} holds more than {MAX_OUTPUT >> 20} MB of text and files. Split it and add the parts."
+                N_(
+                    "{what} holds more than {max_output} MB of text and files. Split it and add the parts.",
+                    what=what,
+                    max_output=MAX_OUTPUT >> 20,
+                )
             )
         else:
             output.write(part)
@@ -170,11 +177,13 @@ def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: in
     last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
     log.warning("reading %s ended with status %s: %s", what, status, last[:300])
     if status in (-signal.SIGXCPU, -signal.SIGALRM):
-        return f"{what} took longer than {timeout:g} seconds to read."
+        return N_("{what} took longer than {timeout} seconds to read.", what=what, timeout=f"{timeout:g}")
     if status == OUT_OF_MEMORY or _NO_MEMORY.search(complaint):
-        return f"{what} needs more than {memory >> 20} MB of memory to read."
+        return N_(
+            "{what} needs more than {megabytes} MB of memory to read.", what=what, megabytes=memory >> 20
+        )
     if status == TOO_DEEP:
-        return f"{what} is nested too deeply to read."
+        return N_("{what} is nested too deeply to read.", what=what)
     if status < 0:
-        return f"{what} is damaged: it made its reader crash."
-    return f"{what} is damaged and cannot be read."
+        return N_("{what} is damaged: it made its reader crash.", what=what)
+    return N_("{what} is damaged and cannot be read.", what=what)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag.errors import OwnModelUnusable
+from rag.i18n import N_
 from rag.models.local.gguf import read_head
 from rag.models.packaged.wheels import Wheel
 
@@ -104,7 +105,7 @@ _PARTS_0_5B = (
 QWEN_1_5B = ModelPackage(
     name="qwen2.5-coder-1.5b",
     title="Qwen2.5-Coder-1.5B-Instruct",
-    good_for="answers in English, Korean and Japanese",
+    good_for=N_("answers in English, Korean and Japanese"),
     file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     bytes=1_117_320_768,
     memory=1_950_000_000,
@@ -118,7 +119,7 @@ QWEN_1_5B = ModelPackage(
 QWEN_0_5B = ModelPackage(
     name="qwen2.5-coder-0.5b",
     title="Qwen2.5-Coder-0.5B-Instruct",
-    good_for="small and fast, lower quality",
+    good_for=N_("small and fast, lower quality"),
     file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     bytes=491_400_064,
     memory=700_000_000,

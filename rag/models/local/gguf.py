@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from rag.errors import OwnModelUnusable
+from rag.i18n import N_
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -41,11 +42,18 @@ def read_head(path: Path) -> Head:
             entries = _entries(file)
     except OSError as error:
         raise OwnModelUnusable(
-            f"The model {path.name} cannot be read: {error.strerror}. Check where it lies, or fetch it again."
+            N_(
+                "The model {name} cannot be read: {strerror}. Check where it lies, or fetch it again.",
+                name=path.name,
+                strerror=error.strerror,
+            )
         ) from error
     except (struct.error, ValueError, OverflowError) as error:
         raise OwnModelUnusable(
-            f"{path.name} is not a GGUF model that can be read here, or it is cut off. Choose another file."
+            N_(
+                "{name} is not a GGUF model that can be read here, or it is cut off. Choose another file.",
+                name=path.name,
+            )
         ) from error
     return _head(entries, path)
 

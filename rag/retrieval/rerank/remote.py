@@ -13,6 +13,7 @@ from langchain_core.documents import Document
 from pydantic import PrivateAttr, SecretStr
 
 from rag.errors import Cancelled, LLMError, RerankError
+from rag.i18n import N_
 from rag.jobs import Cancel
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.retrieval.rerank.base import Reranker, RerankScores
@@ -49,7 +50,9 @@ class RemoteReranker(Reranker):
         try:
             return RerankScores(asyncio.run(self._unless_cancelled(query, texts, cancelled)))
         except LLMError as error:
-            raise RerankError(f"The reranker could not be asked: {error}") from error.__cause__
+            raise RerankError(
+                N_("The reranker could not be asked: {reason}", reason=error)
+            ) from error.__cause__
 
     async def _unless_cancelled(self, query: str, texts: list[str], cancelled: Cancel) -> list[float]:
         """Wait for the scores; a cancel closes the connection."""
@@ -58,7 +61,7 @@ class RemoteReranker(Reranker):
             if cancelled():
                 scores.cancel()
                 await asyncio.wait([scores])
-                raise Cancelled("The reranking was stopped.")
+                raise Cancelled(N_("The reranking was stopped."))
             await asyncio.wait([scores], timeout=_POLL)
         return scores.result()
 
@@ -104,7 +107,9 @@ class RemoteReranker(Reranker):
             async for part in response.aiter_bytes():
                 received += part
                 if len(received) > REPLY_BYTES:
-                    raise RerankError(f"The reranker at {self._host} sent far more than scores.")
+                    raise RerankError(
+                        N_("The reranker at {host} sent far more than scores.", host=self._host)
+                    )
             return response.status_code, received.decode("utf-8", "replace")
 
     def _parse_reply(self, status: int, reply: str, count: int) -> list[float]:
@@ -117,7 +122,10 @@ class RemoteReranker(Reranker):
             return read_scores(reply, count)
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             raise RerankError(
-                f"The reranker at {self._host} did not give one score for each passage. Check its address."
+                N_(
+                    "The reranker at {host} did not give one score for each passage. Check its address.",
+                    host=self._host,
+                )
             ) from error
 
     def _headers(self) -> dict[str, str]:

@@ -59,3 +59,41 @@ def test_letters_may_move_in_japanese_where_facts_are_compared_by_value(said: st
 def test_a_rise_or_a_fall_that_the_source_does_not_state_is_a_difference(said: str, told: str, found: str):
     anchor = sentence(told)
     assert find_contradiction(sentence(said), anchor, [anchor], [anchor], ["direction"]) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "found"),
+    [
+        ("It has 12 halls, 30% of them new.", "With 30% new, it has 12 halls.", ""),
+        ("It has 12 halls and 30 rooms.", "It has 30 rooms and 12 halls.", "number"),
+        ("Sales fell in 2023.", "Sales of all kinds, which fell in 2023, rose in 2022.", ""),
+        ("New halls were built.", "It built new halls.", ""),
+        (
+            "The coin has no value.",
+            "The coin has no value and serves, beside gold, to trade and to save.",
+            "",
+        ),
+        ("橋は1932年に東京で完成した。", "その橋は旧橋の代わりに建てられ、1932年に東京で完成した。", ""),
+    ],
+)
+def test_what_only_stands_elsewhere_in_a_sentence_is_no_difference(said: str, told: str, found: str):
+    anchor = sentence(told)
+    kinds = ["number", "name", "denial", "exchange"]
+    assert find_contradiction(sentence(said), anchor, [anchor], [anchor], kinds) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("アンナは春に王の求婚を城で拒否した。", ""), ("アンナは春に大公の求婚を城で拒否した。", "exchange")],
+)
+def test_a_topic_that_a_japanese_sentence_leaves_out_is_no_other_word(said: str, found: str):
+    passage = [
+        sentence("アンナは女王である。"),
+        sentence("彼女は春に王の求婚を城で拒否し、大公とは交渉した。"),
+    ]
+    assert find_contradiction(sentence(said), passage[1], passage[1:], passage, ["exchange"]) == found
+
+
+def test_a_company_is_called_by_its_name_anywhere_in_a_sentence():
+    said = in_its_words(sentence("New lamps affect Brill's sales."), "The Company's sales fell.", {"brill"})
+    assert said.text == "New lamps affect The Company's sales."

@@ -1,3 +1,5 @@
+import pytest
+
 from rag.citations.tables import cells
 
 
@@ -30,3 +32,21 @@ def test_a_line_between_rows_is_their_section_and_a_date_heads_the_rows_after_it
 def test_the_mark_of_a_footnote_is_no_number():
     text = "2023 2024\nLeases 30 40\nLoans (1) 10 20\nOthers 50 60"
     assert [(c.row, str(c.quantity.value)) for c in cells(text)][2:4] == [("Loans", "10"), ("Loans", "20")]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "dated"),
+    [
+        ("Three Months Ended\nMay 31,\nChange\n2023 2022", "Sales $ 5 $ 4 25%", [2023, 2022, "change"]),
+        ("Three Months Ended May 31, 2023 2022", "Sales $ 5 $ 4", [2023, 2022]),
+    ],
+)
+def test_columns_are_told_by_what_stands_in_them(head: str, row: str, dated: list[object]):
+    found = cells(f"(in millions)\n{head}\n{row}\n{row.replace('Sales', 'Costs')}")
+    assert ["change" if c.is_change else c.periods[0].year for c in found if c.row == "Sales"] == dated
+    assert {(p.months, p.month, p.day) for c in found for p in c.periods} == {(3, 5, 31)}
+
+
+def test_a_label_goes_on_after_a_line_that_does_not_end():
+    found = cells("2023 2022\nHome &\nGarden 5 4\nLamps 3 2")
+    assert [c.row for c in found][::2] == ["Home & Garden", "Lamps"]

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
 from storage.answers import Trace
+from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import passage, tell, words
 from ui.server import services
 
@@ -76,6 +77,29 @@ def test_an_answer_is_made_again_with_a_search_that_is_chosen_for_it(page: Page,
     assert again.id != turn.answer_id and kept is not None and kept.settings["retriever"] == "bm25"
     assert here.conversations.message(turn.answer_id).content == "Ann did."
     assert services.services().settings.retriever == "ensemble-cc"
+
+
+def test_an_answer_is_made_again_with_another_model_and_a_retry_repeats_it(page: Page, here: Workspace):
+    record, _ = here.library.add("castle.md", b"The castle was built by Ann.")
+    list(here.library.read(record.id))
+    with FakeLLM(keeps_questions=True) as fake:
+        fake.say("Ann built it [1].")
+        services.services().apply({"llm_base_url": fake.url, "llm_model": "small"})
+        turn = here.ask(None, "Who built the castle?")
+        shown = done(here, turn.conversation_id)
+        at = press(page(chat=turn.conversation_id), f"model-{turn.answer_id}")
+        model = at.selectbox(key=f"other-model-{turn.answer_id}")
+        assert model.options == ["fake"]
+        model.set_value("fake")
+        next(b for b in at.button if b.label == "Answer again" and b.form_id).click().run()
+        done(here, turn.conversation_id)
+        again = here.conversations.messages(turn.conversation_id)[-1]
+        here.retry(again.id)
+        done(here, turn.conversation_id)
+        answers = [one.body["model"] for one in fake.requests if one.path.endswith("/chat/completions")]
+        assert answers == ["small", "fake", "fake"] and again.model == "fake"
+        assert shown[1] == "Ann built it [1]."
+        assert services.services().settings.llm_model == "small"
 
 
 def test_an_answer_that_ended_early_can_go_on_only_with_a_model(page: Page, here: Workspace):

@@ -4,6 +4,7 @@ from datetime import date
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.chat.scope import scope_of
 from rag.workspace import Workspace
 from storage.choices import Chosen
 from tests.ui.conftest import passage, tell, words
@@ -25,11 +26,16 @@ def control(at: AppTest) -> str:
     return next(one.label for one in at.expander if one.label.startswith("Search in"))
 
 
+def chips(at: AppTest) -> list[str]:
+    return [button.label.replace("\\", "") for button in at.button if button.key.startswith("chip-")]
+
+
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
         ([], "All documents"),
-        ([Chosen("collection", "1", "HR")], "HR"),
+        ([Chosen("collection", "1", "HR")], "1 collection"),
+        ([Chosen("type", ".md", ".md"), Chosen("since", "2023-01-01", "2023-01-01")], "2 filters"),
         ([Chosen("collection", "1", "HR"), Chosen("document", "2", "a.md")], "1 collection, 1 document"),
         ([Chosen("collection", "1", "HR", there=False)], "nothing (the selection was deleted)"),
         (
@@ -70,7 +76,7 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     (hr,) = here.library.collections.list()
     at = page("chat")
     at.session_state[NEXT] = ((hr.id,), ())
-    assert control(at.run()) == "Search in: HR"
+    assert control(at.run()) == "Search in: 1 collection" and chips(at) == ["*Remove* :material/folder: HR"]
     at.chat_input[0].set_value("What is there?").run()
     (made,) = [one for one in here.conversations.list() if one.id != chat]
     assert [one.id for one in here.choices.of(made.id)] == [hr.id]
@@ -106,7 +112,8 @@ def test_documents_that_a_question_names_are_told_and_left_by_one_press(page: Pa
     here.conversations.checkpoint(answer, "", passages=[passage()], narrowed_to="**Northwind** Inc.")
     here.conversations.finish(answer, "complete", "In 1432.")
     at = page("chat", chat=turn.conversation_id)
-    assert "Only documents of: **Northwind** Inc." in words(at)
+    assert "Only documents of:" in words(at)
+    assert at.button(key=f"widen-{answer}").label == r"*Remove* :material/filter_alt: \*\*Northwind\*\* Inc."
     at.button(key=f"widen-{answer}").click().run()
     asked = here.conversations.messages(turn.conversation_id)[-2]
     assert (asked.content, asked.narrowed_to) == ("How deep is Northwind's moat?", "")
@@ -132,4 +139,42 @@ def test_documents_are_chosen_by_type_and_date(page: Page, here: Workspace):
     at.multiselect(key="scope-types-").set_value([".md"])
     at.date_input(key="scope-until-").set_value(date(2023, 12, 31))
     next(button for button in at.button if button.label == "Search these").click().run()
-    assert here.choices.documents(chat) == {ids["a.md"]}
+    assert scope_of(here.choices, chat, here.library.profiles).document_ids == {ids["a.md"]}
+    assert chips(at) == ["*Remove* :material/draft: .md files", "*Remove* :material/event: to 2023-12-31"]
+    late, _ = here.library.add("late.md", b"# Memo\n\nDate: 5 May 2023\n")
+    list(here.library.read(late.id))
+    assert late.id in (scope_of(here.choices, chat, here.library.profiles).document_ids or ())
+    at.button(key="chip-until-2023-12-31").click().run()
+    assert chips(at) == ["*Remove* :material/draft: .md files"]
+    assert ids["b.md"] in (scope_of(here.choices, chat, here.library.profiles).document_ids or ())
+
+
+def test_a_filter_that_no_document_passes_leaves_the_choice(page: Page, here: Workspace, chat: str):
+    before = here.choices.of(chat)
+    at = page("chat", chat=chat)
+    at.session_state["scope-expander"] = True
+    at.run()
+    at.date_input(key="scope-until-").set_value(date(1950, 1, 1))
+    next(button for button in at.button if button.label == "Search these").click().run()
+    assert here.choices.of(chat) == before
+
+
+def test_each_choice_is_a_chip_and_one_click_removes_it(page: Page, here: Workspace, chat: str):
+    (hr,) = here.library.collections.list()
+    (document,) = [one for one in here.choices.of(chat) if one.kind == "document"]
+    here.library.collections.delete(hr.id)
+    at = page("chat", chat=chat)
+    assert chips(at) == ["*Remove* :material/warning: HR (deleted)", "*Remove* :material/description: a.txt"]
+    at.button(key=f"chip-collection-{hr.id}").click().run()
+    assert [one.id for one in here.choices.of(chat)] == [document.id]
+    at.button(key=f"chip-document-{document.id}").click().run()
+    assert here.choices.of(chat) == () and control(at) == "Search in: All documents" and chips(at) == []
+
+
+def test_a_chip_of_a_chat_that_has_not_begun_is_removed(page: Page, here: Workspace, chat: str):
+    (hr,) = here.library.collections.list()
+    at = page("chat")
+    at.session_state[NEXT] = ((hr.id,), (), (), (("since", "2023-01-01"),))
+    assert len(chips(at.run())) == 2
+    at.button(key=f"chip-collection-{hr.id}").click().run()
+    assert chips(at) == ["*Remove* :material/event: from 2023-01-01"]
