@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from rag.errors import QuestionRefused
+from rag.i18n import N_
 from rag.settings import LOCAL_OWNER
 from storage.accounts import People
 from storage.collections import Collections
@@ -39,5 +40,7 @@ class PersonKeys:
     def _named(self, name: str) -> str:
         found = self._collections.named(name)
         if found is None:
-            raise QuestionRefused(f"There is no collection {name!r}. The page shows what there is.")
+            raise QuestionRefused(
+                N_("There is no collection {name}. The page shows what there is.", name=repr(name))
+            )
         return found.id

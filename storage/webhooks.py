@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session
 from storage import audit_log, tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused, NotFound
+from storage.i18n import N_
 from storage.tables import WebhookDelivery, WebhookRow, ensure_user, new_id, storable, to_record
 
 WebhookEvent = Literal["document.ready", "document.failed", "source.synced", "source.failed", "answer.stored"]
 EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
 MOST = 20  # webhooks of one owner
 MOST_WAITING = 10_000  # events for one webhook; it is disabled where more would wait
-_TOO_MANY = f"More than {MOST_WAITING:,} events were waiting for it."
+_TOO_MANY = N_("More than {count} events were waiting for it.", count=f"{MOST_WAITING:,}")
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ class Webhooks(OwnerStore):
         wanted = set(events)
         chosen = [event for event in EVENTS if event in wanted]
         if not chosen:
-            raise NameRefused("A webhook needs at least one event. Choose what it is told of.")
+            raise NameRefused(N_("A webhook needs at least one event. Choose what it is told of."))
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
         with self._database.writing(self._owner) as session:
             ensure_user(session, self._owner)
             mine = select(func.count()).where(WebhookRow.owner == storable(self._owner))
             if session.scalar(mine) >= MOST:  # type: ignore[operator]
-                raise NameRefused(f"There are {MOST} webhooks already. Remove one first.")
+                raise NameRefused(N_("There are {count} webhooks already. Remove one first.", count=MOST))
             row = WebhookRow(id=new_id(), owner=self._owner, url=url, events=chosen, secret=secret)
             row.created = tables.now()
             session.add(row)
@@ -90,7 +91,7 @@ class Webhooks(OwnerStore):
         """Return a webhook; NotFound when this owner has no such one."""
         found = next((one for one in self.list() if one.id == webhook_id), None)
         if found is None:
-            raise NotFound(f"There is no webhook {webhook_id!r}.")
+            raise NotFound(N_("There is no {noun} {id}.", noun=WebhookRow.noun, id=repr(webhook_id)))
         return found
 
     def remove(self, webhook_id: str) -> None:
@@ -145,7 +146,7 @@ def queue_event(session: Session, owner: str, event: WebhookEvent, **data: str) 
             continue
         counting = select(func.count()).where(WebhookDelivery.webhook_id == row.id)
         if (session.scalar(counting) or 0) >= MOST_WAITING:
-            _disable(session, row, _TOO_MANY)
+            _disable(session, row, str(_TOO_MANY))
             continue
         at = tables.now()
         session.add(

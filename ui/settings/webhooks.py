@@ -5,50 +5,55 @@ from collections.abc import Mapping
 import streamlit as st
 
 from rag.connectors.ssrf import display_url
+from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.webhooks import EVENTS, WebhookEvent, WebhookRecord
 from ui.components.markdown import label
 from ui.components.messages import confirm_deletion, flash_errors, show_refusal
 
-ABOUT = (
+ABOUT = N_(
     "Footnote tells other programs what happened, such as n8n: it sends ids and links, no text of yours. "
     "Each event is signed with a secret, as described by Standard Webhooks."
 )
 EVENT_NAMES: Mapping[WebhookEvent, str] = {
-    "document.ready": "Document ready",
-    "document.failed": "Document failed",
-    "source.synced": "Source synced",
-    "source.failed": "Source failed",
-    "answer.stored": "Answer stored",
+    "document.ready": N_("Document ready"),
+    "document.failed": N_("Document failed"),
+    "source.synced": N_("Source synced"),
+    "source.failed": N_("Source failed"),
+    "answer.stored": N_("Answer stored"),
 }
 _MADE = "made-webhook"
 
 
 def show_webhooks(here: Workspace) -> None:
     """Show the visitor's webhooks, and the form for another."""
-    st.header("Webhooks", anchor="webhooks")
-    st.markdown(ABOUT)
+    st.header(_("Webhooks"), anchor="webhooks")
+    st.markdown(translated(ABOUT))
     made = st.session_state.pop(_MADE, None)
     if made is not None:
-        st.success("Copy this secret now. It is not shown again.", icon=":material/key:")
+        st.success(_("Copy this secret now. It is not shown again."), icon=":material/key:")
         st.code(made, language=None)
     for record in here.webhooks.list():
         _show_webhook(record, here)
-    with st.popover("New webhook", icon=":material/add:", key="new-webhook"):
+    with st.popover(_("New webhook"), icon=":material/add:", key="new-webhook"):
         _show_form(here)
 
 
 def facts(record: WebhookRecord) -> str:
     """Return what a webhook is told of and how that goes, on one line."""
-    events = ", ".join(EVENT_NAMES[event].lower() for event in EVENTS if event in record.events)
+    reason = translated(record.reason) if record.reason else ""
     if record.disabled is not None:
-        return f"Disabled {record.disabled:%Y-%m-%d %H:%M} UTC: {record.reason}"
-    last = "nothing sent yet"
-    if record.delivered is not None:
-        last = f"last sent {record.delivered:%Y-%m-%d %H:%M} UTC"
-    waiting = f" · {record.waiting:,} waiting" if record.waiting else ""
-    failed = f" · last failure: {record.reason}" if record.reason else ""
-    return f"{events.capitalize()} · {last}{waiting}{failed}"
+        return _("Disabled {when}: {reason}", when=f"{record.disabled:%Y-%m-%d %H:%M} UTC", reason=reason)
+    told = [", ".join(translated(EVENT_NAMES[event]) for event in EVENTS if event in record.events)]
+    if record.delivered is None:
+        told.append(_("nothing sent yet"))
+    else:
+        told.append(_("last sent {when}", when=f"{record.delivered:%Y-%m-%d %H:%M} UTC"))
+    if record.waiting:
+        told.append(ngettext("{count} event waits", "{count} events wait", record.waiting))
+    if reason:
+        told.append(_("last failure: {reason}", reason=reason))
+    return " · ".join(told)
 
 
 def _show_webhook(record: WebhookRecord, here: Workspace) -> None:
@@ -57,11 +62,11 @@ def _show_webhook(record: WebhookRecord, here: Workspace) -> None:
         st.markdown(f"**{name}**  \n{label(facts(record), 400)}")
         if record.disabled is not None:
             enable = flash_errors(lambda: here.webhooks.enable(record.id))
-            st.button("Enable", icon=":material/refresh:", key=f"enable-{record.id}", on_click=enable)
-        if st.button("Remove", icon=":material/delete:", type="tertiary", key=f"remove-{record.id}"):
+            st.button(_("Enable"), icon=":material/refresh:", key=f"enable-{record.id}", on_click=enable)
+        if st.button(_("Remove"), icon=":material/delete:", type="tertiary", key=f"remove-{record.id}"):
             confirm_deletion(
-                "Remove this webhook?",
-                f"**{name}** is no longer told of anything.",
+                _("Remove this webhook?"),
+                _("**{name}** is no longer told of anything.", name=name),
                 key=f"really-remove-{record.id}",
                 act=lambda: here.webhooks.remove(record.id),
             )
@@ -69,12 +74,17 @@ def _show_webhook(record: WebhookRecord, here: Workspace) -> None:
 
 def _show_form(here: Workspace) -> None:
     with st.form("webhook-form", border=False):
-        url = st.text_input("Address", placeholder="https://example.org/footnote", key="webhook-url")
+        url = st.text_input(_("Address"), placeholder="https://example.org/footnote", key="webhook-url")
         events = st.multiselect(
-            "Events", EVENTS, default=list(EVENTS), format_func=EVENT_NAMES.__getitem__, key="webhook-events"
+            _("Events"),
+            EVENTS,
+            default=list(EVENTS),
+            format_func=lambda event: translated(EVENT_NAMES[event]),
+            key="webhook-events",
         )
-        create = st.form_submit_button("Create webhook", type="primary", key="create-webhook")
+        create = st.form_submit_button(_("Create webhook"), type="primary", key="create-webhook")
     if create:
         with show_refusal():
-            _, st.session_state[_MADE] = here.add_webhook(url, events)
+            secret = here.add_webhook(url, events)[1]
+            st.session_state[_MADE] = secret
             st.rerun()
