@@ -24,7 +24,7 @@ WebhookEvent = Literal["document.ready", "document.failed", "source.synced", "so
 EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
 MOST = 20  # webhooks of one owner
 MOST_WAITING = 10_000  # events for one webhook; it is disabled where more would wait
-_TOO_MANY = N_("More than {count} events were waiting for it.", count=f"{MOST_WAITING:,}")
+_TOO_MANY = N_("More than {count} events were waiting for it.", count=MOST_WAITING)
 
 
 @dataclass(frozen=True)
