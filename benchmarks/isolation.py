@@ -44,7 +44,9 @@ def served(folder: Path, documents: int) -> Iterator[tuple[str, str, set[str]]]:
             library = services.workspace(owner).library
             for number in range(count):
                 list(library.index(library.add(f"{number}.md", text_of(number, owner).encode())[0].id))
-        config = uvicorn.Config(create_app(services), port=0, log_config=None, access_log=False)
+        config = uvicorn.Config(
+            create_app(services), port=0, log_config=None, access_log=False, timeout_keep_alive=300
+        )
         listening, server = config.bind_socket(), uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -24,7 +24,7 @@ WebhookEvent = Literal["document.ready", "document.failed", "source.synced", "so
 EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
 MOST = 20  # webhooks of one owner
 MOST_WAITING = 10_000  # events for one webhook; it is disabled where more would wait
-_TOO_MANY = f"More than {MOST_WAITING:,} events were waiting for it."
+_TOO_MANY = N_("More than {count} events were waiting for it.", count=MOST_WAITING)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Webhooks(OwnerStore):
             ensure_user(session, self._owner)
             mine = select(func.count()).where(WebhookRow.owner == storable(self._owner))
             if session.scalar(mine) >= MOST:  # type: ignore[operator]
-                raise NameRefused(N_("There are {most} webhooks already. Remove one first.", most=MOST))
+                raise NameRefused(N_("There are {count} webhooks already. Remove one first.", count=MOST))
             row = WebhookRow(id=new_id(), owner=self._owner, url=url, events=chosen, secret=secret)
             row.created = tables.now()
             session.add(row)
@@ -91,7 +91,7 @@ class Webhooks(OwnerStore):
         """Return a webhook; NotFound when this owner has no such one."""
         found = next((one for one in self.list() if one.id == webhook_id), None)
         if found is None:
-            raise NotFound(N_("There is no webhook {webhook_id}.", webhook_id=repr(webhook_id)))
+            raise NotFound(N_("There is no {noun} {id}.", noun=WebhookRow.noun, id=repr(webhook_id)))
         return found
 
     def remove(self, webhook_id: str) -> None:
@@ -146,7 +146,7 @@ def queue_event(session: Session, owner: str, event: WebhookEvent, **data: str) 
             continue
         counting = select(func.count()).where(WebhookDelivery.webhook_id == row.id)
         if (session.scalar(counting) or 0) >= MOST_WAITING:
-            _disable(session, row, _TOO_MANY)
+            _disable(session, row, str(_TOO_MANY))
             continue
         at = tables.now()
         session.add(

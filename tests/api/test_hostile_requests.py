@@ -85,7 +85,8 @@ def understood(response: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/ask", "/api/search", "/api/check", "/v1/chat/completions", "/api/collections"]
+    "path",
+    ["/api/ask", "/api/search", "/api/check", "/v1/chat/completions", "/api/collections", "/api/webhooks"],
 )
 def test_bodies_of_every_kind_are_answered_in_words(api: ApiServer, path: str):
     with api.client() as client:

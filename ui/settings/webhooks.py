@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from rag.connectors.ssrf import display_url
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.webhooks import EVENTS, WebhookEvent, WebhookRecord
 from ui.components.markdown import label
@@ -41,19 +41,19 @@ def show_webhooks(here: Workspace) -> None:
 
 def facts(record: WebhookRecord) -> str:
     """Return what a webhook is told of and how that goes, on one line."""
-    events = ", ".join(translated(EVENT_NAMES[event]).lower() for event in EVENTS if event in record.events)
+    reason = translated(record.reason) if record.reason else ""
     if record.disabled is not None:
-        return _(
-            "Disabled {when} UTC: {reason}",
-            when=f"{record.disabled:%Y-%m-%d %H:%M}",
-            reason=translated(record.reason or ""),
-        )
-    last = _("nothing sent yet")
-    if record.delivered is not None:
-        last = _("last sent {when} UTC", when=f"{record.delivered:%Y-%m-%d %H:%M}")
-    waiting = _("{number} waiting", number=f"{record.waiting:,}") if record.waiting else ""
-    failed = _("last failure: {reason}", reason=translated(record.reason)) if record.reason else ""
-    return " · ".join(filter(None, (events.capitalize(), last, waiting, failed)))
+        return _("Disabled {when}: {reason}", when=f"{record.disabled:%Y-%m-%d %H:%M} UTC", reason=reason)
+    told = [", ".join(translated(EVENT_NAMES[event]) for event in EVENTS if event in record.events)]
+    if record.delivered is None:
+        told.append(_("nothing sent yet"))
+    else:
+        told.append(_("last sent {when}", when=f"{record.delivered:%Y-%m-%d %H:%M} UTC"))
+    if record.waiting:
+        told.append(ngettext("{count} event waits", "{count} events wait", record.waiting))
+    if reason:
+        told.append(_("last failure: {reason}", reason=reason))
+    return " · ".join(told)
 
 
 def _show_webhook(record: WebhookRecord, here: Workspace) -> None:
@@ -85,5 +85,6 @@ def _show_form(here: Workspace) -> None:
         create = st.form_submit_button(_("Create webhook"), type="primary", key="create-webhook")
     if create:
         with show_refusal():
-            _record, st.session_state[_MADE] = here.add_webhook(url, events)
+            secret = here.add_webhook(url, events)[1]
+            st.session_state[_MADE] = secret
             st.rerun()
