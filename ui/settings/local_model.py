@@ -51,7 +51,7 @@ def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
     offers = {offer.name: offer for offer in OFFERS}
     with st.container(border=True, key="own-models"):
         name = st.selectbox(
-            "Model on this computer",
+            _("Model on this computer"),
             list(offers),
             index=OFFERS.index(ordered[0]),
             format_func=lambda name: _option(offers[name], server.settings.model_cache),
@@ -82,8 +82,13 @@ def origin(offer: ModelOffer, hub: str) -> str:
     'From Qwen/Qwen2.5-1.5B-Instruct-GGUF on huggingface.co. Licence: Apache 2.0.'
     """
     if isinstance(offer, HubModel):
-        return f"From {offer.repository} on {urlsplit(hub).netloc}. Licence: {offer.licence}."
-    return "From the Python package index, where no hub can be reached. Licence: Apache 2.0."
+        return _(
+            "From {repository} on {netloc}. Licence: {licence}.",
+            repository=offer.repository,
+            netloc=urlsplit(hub).netloc,
+            licence=offer.licence,
+        )
+    return _("From the Python package index, where no hub can be reached. Licence: Apache 2.0.")
 
 
 def model_in_use(settings: Settings) -> str:
