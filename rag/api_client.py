@@ -46,7 +46,10 @@ class ApiClient:
             asked["retriever"] = retriever
         passages = self.call("POST", "/api/search", body=asked).get("passages")
         if not isinstance(passages, list):
-            raise ApiError(f"The server at {self._parts.netloc} gave no passages: is it Footnote's?", 502)
+            raise ApiError(
+                N_("The server at {netloc} gave no passages: is it Footnote's?", netloc=self._parts.netloc),
+                502,
+            )
         return passages
 
     def events(self, path: str, body: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

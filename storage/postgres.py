@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from storage.errors import DiskFull, StorageBusy, StorageError
+from storage.i18n import N_
 
 BUSY_SECONDS = 10.0
 _LEDGER, _OWNER = 1, 2  # kinds of advisory locks, the first of two keys
@@ -42,17 +43,20 @@ def engine(url: str) -> Engine:
         parsed = make_url(url)
         if parsed.get_backend_name() != "postgresql":
             raise StorageError(
-                "DATABASE_URL has to be a PostgreSQL address such as postgresql://user@host/name. For SQLite "
-                "leave it out and choose a data directory."
+                N_(
+                    "DATABASE_URL has to be a PostgreSQL address such as postgresql://user@host/name. "
+                    "For SQLite "
+                    "leave it out and choose a data directory."
+                )
             )
         return create_engine(parsed, pool_pre_ping=True, pool_timeout=BUSY_SECONDS, pool_use_lifo=True)
     except (ArgumentError, NoSuchModuleError) as error:
         raise StorageError(
-            "DATABASE_URL is not a database address such as postgresql://user@host/name."
+            N_("DATABASE_URL is not a database address such as postgresql://user@host/name.")
         ) from error
     except ModuleNotFoundError as error:
         raise StorageError(
-            f"DATABASE_URL needs the Python package {error.name}. Install it and start again."
+            N_("DATABASE_URL needs the Python package {name}. Install it and start again.", name=error.name)
         ) from error
 
 
@@ -97,8 +101,16 @@ def _storage_error(error: DBAPIError) -> StorageError:
     if state in {"25006", "42501"}:
         return StorageError(_READ_ONLY)
     if state == "P0001":  # a trigger of ours, which says why
-        return StorageError(f"The ledger at DATABASE_URL refused this: {driver.diag.message_primary}.")
+        return StorageError(
+            N_(
+                "The ledger at DATABASE_URL refused this: {message_primary}.",
+                message_primary=driver.diag.message_primary,
+            )
+        )
     reason = f"{type(driver).__name__}, SQLSTATE {state}" if state else type(driver).__name__
     return StorageError(
-        f"The ledger at DATABASE_URL could not be used ({reason}). The log of its server says more."
+        N_(
+            "The ledger at DATABASE_URL could not be used ({reason}). The log of its server says more.",
+            reason=reason,
+        )
     )

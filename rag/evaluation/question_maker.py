@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 
 from rag.chat.prompts import question_messages
 from rag.errors import Cancelled, LLMError, LLMGarbled, QuestionRefused
+from rag.i18n import N_
 from rag.index.chunks import to_document
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
@@ -195,7 +196,7 @@ class QuestionMaker:
         tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
         for chunk in islice(sample_chunks(self.documents, self.records, self.seed), tries):
             if cancelled():
-                raise Cancelled("The making of questions was stopped.")
+                raise Cancelled(N_("The making of questions was stopped."))
             made = self._make(chunk, cancelled)
             if made is not None:
                 self._keep(*made)
@@ -204,8 +205,11 @@ class QuestionMaker:
                 return
         if not self._texts:
             raise QuestionRefused(
-                "No question could be made from these documents: they have too few sentences that stand by "
-                "themselves. Choose other documents, or type questions."
+                N_(
+                    "No question could be made from these documents: they have too few sentences that "
+                    "stand by "
+                    "themselves. Choose other documents, or type questions."
+                )
             )
 
     def _make(self, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:

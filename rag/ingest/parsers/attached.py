@@ -115,7 +115,7 @@ class _Sections:
         self._size += len(inside.text.encode("utf-8", "replace"))
         if self._size > MAX_TEXT:
             self.full = True
-            raise DocumentRefused(f"{shown(name)} was not reached.")
+            raise DocumentRefused(N_("{name} was not reached.", name=shown(name)))
         start = self.length + len(_BETWEEN) if self._texts else 0
         heading = f"{'#' * self._level} {shown(name)}"
         text = f"{heading}{_BETWEEN}{inside.text}"

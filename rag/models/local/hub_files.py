@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from rag.errors import Cancelled, FootnoteError, ModelUnavailable
+from rag.i18n import N_
 from rag.models.local.catalog import HubModel
 
 BLOCK = 1 << 20  # bytes of a file that are hashed at once
@@ -77,8 +78,12 @@ class Hub:
             return HubFile(url, int(file["lfs"]["size"]), str(file["lfs"]["sha256"]))
         except (KeyError, TypeError, ValueError, StopIteration) as error:
             raise ModelUnavailable(
-                f"{self.host} states no file {model.file} with a hash in {model.repository}. "
-                "Choose another model."
+                N_(
+                    "{host} states no file {file} with a hash in {repository}. Choose another model.",
+                    host=self.host,
+                    file=model.file,
+                    repository=model.repository,
+                )
             ) from error
 
     def download(self, model: HubModel, path: Path, cancelled: Callable[[], bool]) -> Iterator[int]:
@@ -93,8 +98,13 @@ class Hub:
             raise
         except FootnoteError as error:
             raise ModelUnavailable(
-                f"{model.title} could not be fetched from {self.host}. {error} A model of the package index "
-                "needs no hub."
+                N_(
+                    "{title} could not be fetched from {host}. {reason} A model of the package index "
+                    "needs no hub.",
+                    title=model.title,
+                    host=self.host,
+                    reason=error,
+                )
             ) from error
 
     def _complete(
@@ -127,7 +137,11 @@ class Hub:
         with self._web.open(stated.url, headers=headers, cancelled=cancelled) as response:
             if response.status not in (200, 206):
                 raise ModelUnavailable(
-                    f"{self.host} answered with status {response.status}. Try again later."
+                    N_(
+                        "{host} answered with status {status}. Try again later.",
+                        host=self.host,
+                        status=response.status,
+                    )
                 )
             known = have if response.status == 200 else 0
             for piece in response.pieces():
@@ -144,6 +158,6 @@ def _hash(file: IO[bytes], update: Callable[[bytes], object], cancelled: Callabl
     file.seek(0)
     while block := file.read(BLOCK):
         if cancelled():
-            raise Cancelled("You stopped the download. What has come is kept; it goes on from there.")
+            raise Cancelled(N_("You stopped the download. What has come is kept; it goes on from there."))
         update(block)
         yield file.tell()
