@@ -4,7 +4,7 @@ from alembic import op
 from sqlalchemy import Column, String
 
 revision = "0022"
-down_revision = "0025"
+down_revision = "0021"
 
 
 def upgrade() -> None:

@@ -4,7 +4,7 @@ from alembic import op
 from sqlalchemy import JSON, Column, DateTime, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
 
 revision = "0025"
-down_revision = "0021"
+down_revision = "0022"
 
 
 def upgrade() -> None:
