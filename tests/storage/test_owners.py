@@ -12,7 +12,7 @@ from sqlalchemy import select
 from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
 from storage.audit_log import AuditLog
-from storage.choices import Choices
+from storage.choices import Choices, Chosen
 from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
@@ -174,6 +174,7 @@ COLLECTIONS = {
 CHOICES = {
     "of": lambda my, ids: my.of(ids["conversation"]),
     "choose": lambda my, ids: my.choose(ids["conversation"]),
+    "drop": lambda my, ids: my.drop(ids["conversation"], Chosen("document", ids["document"], "a")),
     "add": lambda my, ids: my.add(ids["conversation"], []),
     "documents": lambda my, ids: my.documents(ids["conversation"]),
     "would_be": None,
@@ -187,6 +188,8 @@ TAGS = {
 }
 ACCOUNT = {
     "enter": None,
+    "language": None,
+    "choose_language": None,
     "leave": None,
     "confirm": None,
     "email": None,
