@@ -16,7 +16,7 @@ run: $(VENV)/.installed
 
 # The same, from files with the hashes of constraints-hashed.txt only. An index that serves builds of its own
 # (of torch, often) is refused, so this is not how `make run` installs. The hashed file holds every package of
-# the tests and the extras, too. `make hashes` makes it, in a quarter of an hour.
+# the tests and the extras, too, but on Linux no torch. `make hashes` makes it, in a quarter of an hour.
 run-hashed: $(VENV)/bin/python constraints-hashed.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps \
 		--requirement constraints-hashed.txt

@@ -36,6 +36,8 @@ HEADER = """\
 """
 DRY_RUN = ("-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet")
 AT_ONCE = 5
+NOT_ON_LINUX = {"torch", "sentence-transformers"}
+"""Left out there: PyPI's torch for Linux needs CUDA's packages, gigabytes that are not pinned."""
 OWN = ("PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CONSTRAINT", "PIP_NO_INDEX")
 
 
@@ -67,10 +69,17 @@ def hashed_lines(pinned: Sequence[str], found: Iterable[Mapping[str, str]]) -> s
         known = sorted(every[f"{canonical(name)}=={version}"])
         if not known:
             raise ValueError(f"No file of {line} was found.")
-        left_out = " ".join(sorted(WITHOUT_WHEEL.get(name.lower(), ())))
-        wanted = f'{line} ; python_version not in "{left_out}"' if left_out else line
+        wanted = " ; ".join(filter(None, [line, _where(name.lower())]))
         lines.append(" \\\n".join([wanted, *(f"    --hash=sha256:{sha256}" for sha256 in known)]))
     return "\n".join(lines) + "\n"
+
+
+def _where(name: str) -> str:
+    """Return the marker of the environments that install a package; empty for all."""
+    if name in NOT_ON_LINUX:
+        return 'sys_platform != "linux"'
+    left_out = " ".join(sorted(WITHOUT_WHEEL.get(name, ())))
+    return f'python_version not in "{left_out}"' if left_out else ""
 
 
 def ask(pinned: Sequence[str], command: Sequence[str]) -> dict[str, str]:

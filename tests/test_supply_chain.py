@@ -54,6 +54,8 @@ def test_hashes_of_several_platforms_are_all_kept_and_a_pin_without_any_is_named
     assert text == (
         f"typing_extensions==4.1 \\\n    --hash=sha256:{'a' * 64} \\\n    --hash=sha256:{'b' * 64}\n"
     )
+    text = hash_pins.hashed_lines(["torch==2.1"], [{"torch==2.1": "c" * 64}])
+    assert text.startswith('torch==2.1 ; sys_platform != "linux" \\\n    --hash=')
     with pytest.raises(ValueError, match=r"No file of numpy==2\.0"):
         hash_pins.hashed_lines(["numpy==2.0"], [found])
 
@@ -114,6 +116,7 @@ def database(path: Path, *advisories: object) -> Path:
         (events(("introduced", "1.4")), False),
         (events(("introduced", "0"), ("fixed", "1.1"), ("introduced", "1.2"), ("fixed", "1.10")), True),
         (events(("introduced", "0"), kind="GIT"), False),
+        (events(("introduced", "2.0.0"), ("fixed", "2.0.7"), ("introduced", "0"), ("fixed", "1.26")), True),
     ],
 )
 def test_a_version_is_matched_by_lists_and_ranges(affected: dict[str, object], is_hit: bool):

@@ -43,8 +43,8 @@ NOT_REACHABLE = [
     "fc00::/7",
     "fe80::/10",
 ]
-# Not in those registries: multicast, and what was site-local.
-NO_WEBSITE = ["224.0.0.0/4", "ff00::/8", "fec0::/10"]
+# Not in those registries: multicast, what was site-local, and the services of a cloud for its own machines.
+NO_WEBSITE = ["224.0.0.0/4", "ff00::/8", "fec0::/10", "168.63.129.16/32"]
 # Reachable by the registry, and refused: addresses of protocols, in blocks of which most are not reachable.
 REFUSED_ANYWAY = [
     "192.0.0.9/32",

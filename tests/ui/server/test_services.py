@@ -1,8 +1,11 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from rag.errors import EntryRefused
 from rag.workspace import Workspace
-from ui.auth.identity import Visitor
+from storage.accounts import Account
+from ui.auth.identity import Proxy, Visitor
 from ui.server import services
 
 
@@ -32,3 +35,20 @@ def test_the_owner_of_a_session_is_known_while_the_services_are_open(here: Works
     assert (services.owner_of("anns"), services.owner_of("nobodys")) == ("ann", None)
     services.close()
     assert services.owner_of("anns") is None
+
+
+def test_only_an_administrator_manages_people_and_only_where_they_sign_in(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+):
+    server = services.services()
+    monkeypatch.setattr(server, "visitor", lambda: Visitor("ann", admin=True))
+    assert not server.knows_people()
+    monkeypatch.setattr(server, "auth_mode", Proxy("X-Person", ()))
+    carl = Account(server.database, "carl")
+    carl.enter(datetime.now(UTC))
+    server.set_limits("carl", {"documents": 7})
+    assert carl.limits() == {"documents": 7}
+    monkeypatch.setattr(server, "visitor", lambda: Visitor("bob"))
+    for refused in (lambda: server.set_limits("carl", {}), lambda: server.remove("carl")):
+        with pytest.raises(EntryRefused, match="Only administrators can"):
+            refused()
