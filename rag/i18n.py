@@ -216,7 +216,7 @@ class Catalogue:
             found = form.values_in(text)
             if found is not None:
                 values: dict[str, object] = dict(found)
-                if form.plural:
+                if form.plural or "count" in found:
                     values["count"] = int(found.get("count", "1").replace(",", ""))
                 return self.said(form.template, form.plural, values)
         return None

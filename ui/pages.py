@@ -71,12 +71,16 @@ def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
 MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
 # On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
-# focus, what can be undone is read aloud, and so is the end of reading.
+# focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
+# no parameter changes, is said in the language of the page.
 _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
 const READING = '.st-key-ingest [role="progressbar"]';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
+const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover']
+  .map((part) => `[data-testid="${part}"] *`).join(', ');
+const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
 function closeDrawer(event) {
@@ -87,12 +91,28 @@ function closeDrawer(event) {
   }
 }
 
+function translate(words) {
+  for (const element of document.querySelectorAll(STREAMLIT)) {
+    for (const text of element.childNodes) {
+      if (text.nodeType !== Node.TEXT_NODE) continue;
+      const [, size, said] = text.nodeValue.match(/^([\\d.]+ ?[KMGT]?B)? ?(.*)$/s);
+      const other = Object.hasOwn(words, said) ? words[said].replace('{size}', size) : said;
+      if (other !== said) text.nodeValue = other;
+    }
+  }
+  for (const button of document.querySelectorAll(MORE_FILES)) {
+    button.dataset.more = '';
+    button.ariaLabel = words['Add files'];
+  }
+}
+
 let reading = false;
 
 function look(told, data) {
   for (const table of document.querySelectorAll(SCROLLS)) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   }
+  translate(data.words);
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
   if (reading && !now) told.textContent = data.read;
@@ -122,8 +142,25 @@ def mount() -> None:
     _shell(
         key="shell",
         height=1,
-        data={"language": language(), "read": _("All documents are ready.")},
+        data={"language": language(), "read": _("All documents are ready."), "words": _streamlit_words()},
     )
+
+
+def _streamlit_words() -> dict[str, str]:
+    """Return what Streamlit's own parts say, in the language of the page, by its English."""
+    keys = ("Enter", "Ctrl+Enter", "⌘+Enter")
+    return {
+        **{f"Press {key} to apply": _("Press {key} to apply", key=key) for key in keys},
+        **{f"Press {key} to submit form": _("Press {key} to submit", key=key) for key in keys},
+        "Upload": _("Choose files"),
+        "per file": _("{size} per file", size="{size}"),
+        "Add files": _("Add files"),
+        "System": _("Automatic"),
+        "Light": _("Light"),
+        "Dark": _("Dark"),
+        "Print": _("Print"),
+        "Record screen": _("Record screen"),
+    }
 
 
 def name_tab(title: str) -> None:

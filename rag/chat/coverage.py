@@ -8,7 +8,7 @@ from rag.passage import Passage
 
 _SAID = {
     "ko": "문서 {documents:,}개의 구절 {total:,}개 중 {read:,}개를 읽었습니다",
-    "ja": "文書{documents:,}件の{total:,}箇所のうち{read:,}箇所を読みました",
+    "ja": "文書 {documents:,} 件の抜粋 {total:,} 件中 {read:,} 件を読みました",
 }
 
 

@@ -20,12 +20,12 @@ from rag.text.tokenize import tokens
 NOT_FOUND = {
     "en": "Your documents do not seem to answer this.",
     "ko": "문서에서 이 질문에 대한 답을 찾지 못했습니다.",
-    "ja": "ドキュメントの中に、この質問への答えは見つかりませんでした。",
+    "ja": "文書の中に、この質問への答えは見つかりませんでした。",
 }
 DOUBTFUL = {
     "en": "I found no clear answer. Closest passages:",
-    "ko": "문서에서 분명한 답을 찾지 못했습니다. 가장 가까운 내용:",
-    "ja": "ドキュメントに明確な答えは見つかりませんでした。最も近い記述:",
+    "ko": "분명한 답을 찾지 못했습니다. 가장 가까운 구절:",
+    "ja": "明確な答えは見つかりませんでした。最も近い抜粋:",
 }
 CARDS = 5
 """Most quotes after the best one."""

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from rag.i18n import _, in_language
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import Visitor
+from tests.e2e.visitor import Visitor, click
 
 Visit = Callable[..., Visitor]
 
@@ -20,13 +20,26 @@ def test_a_browser_is_spoken_to_in_its_language(server: Server, visit: Visit, lo
         start, settings, field = _("Ask your own documents"), _("Settings"), _("Language")
         gone = _("Chat not found. It may have been deleted.")
         ask = _("Ask your documents")
+        choose, documents, sources = _("Choose files"), _("Documents"), _("Sources")
     page = visit(server.url, locale=locale).page
     expect(page.get_by_role("heading", name=start)).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", code)
     expect(page.get_by_placeholder(ask)).to_be_visible()
+    expect(page.get_by_role("button", name=choose)).to_be_visible()
+    _the_address_stays_english(page, f"{server.url}/library?view=Sources", documents, sources)
     page.goto(f"{server.url}/?chat=0")
     expect(page.get_by_text(gone)).to_be_visible()
     page.goto(f"{server.url}/settings")
     expect(page.get_by_role("heading", name=settings, exact=True)).to_be_visible()
     expect(page.get_by_label(field).first).to_be_attached()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def _the_address_stays_english(page: Page, address: str, documents: str, sources: str) -> None:
+    page.goto(address)
+    view = page.get_by_role("radio", name=sources, exact=True)
+    expect(view).to_be_checked()
+    expect(page).to_have_url(address)
+    click(page.get_by_role("radio", name=documents), then=page.get_by_test_id("stFileUploader"))
+    expect(page).to_have_url(address.partition("?")[0])
+    click(view, then=lambda patience: expect(page).to_have_url(address, timeout=patience))

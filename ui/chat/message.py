@@ -478,7 +478,7 @@ def _show_sources(message: Message, standings: Mapping[str, Standing], *, quoted
     with st.container(key=f"sources-{message.id}", gap="small"):
         if numbers and not quoted:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                st.caption(_("Sources"), width="content")
+                st.caption(_("Sources:"), width="content")
                 for number in numbers:
                     _source(message, by_number[number], standings)
         if others:

@@ -16,20 +16,29 @@ def show() -> None:
     """Show the library page."""
     here = workspace()
     citations.listen(panel.choose)
+    # Streamlit would write the translated label into the address.
+    st.session_state[VIEW] = SOURCES if st.query_params.get(VIEW) == SOURCES else DOCUMENTS
     with st.container(key="library"):
         st.title(_("Library"))
         view = st.segmented_control(
             _("Show"),
             [DOCUMENTS, SOURCES],
             format_func=translated,
-            default=DOCUMENTS,
             required=True,
             label_visibility="collapsed",
             key=VIEW,
-            bind="query-params",
+            on_change=_keep_view,
         )
         if view == SOURCES:
             sources.show()
         else:
             documents.show()
     panel.show_chosen(here)
+
+
+def _keep_view() -> None:
+    """Write the chosen view into the address, in every language by the same name."""
+    if st.session_state[VIEW] == SOURCES:
+        st.query_params[VIEW] = SOURCES
+    else:
+        st.query_params.pop(VIEW, None)

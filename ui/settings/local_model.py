@@ -108,7 +108,7 @@ def model_in_use(settings: Settings) -> str:
 def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
     said = translated(offer.good_for)
-    st.markdown(f"{said[0].upper()}{said[1:]}.")
+    st.markdown(_("{reason}.", reason=f"{said[0].upper()}{said[1:]}"))
     if job is not None:
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return

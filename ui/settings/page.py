@@ -392,7 +392,7 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         _("Search mode"),
         offered,
         index=offered.index(settings.retriever),
-        format_func=lambda name: retriever_name(name) + (" (recommended)" if name == RECOMMENDED else ""),
+        format_func=_offer,
         key="retriever",
         **shared(
             "retriever",
@@ -400,6 +400,11 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
             "\n".join(f"- **{retriever_name(one)}.** {translated(USES[one])}" for one in USES),
         ),
     )
+
+
+def _offer(name: str) -> str:
+    said = retriever_name(name)
+    return _("{name} (recommended)", name=said) if name == RECOMMENDED else said
 
 
 def _meaning_options(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:

@@ -107,8 +107,8 @@ def test_each_question_tells_its_own_gaps(library: Library):
         ("Thank you very much", "You are welcome."),
         ("감사합니다", "천만에요."),
         ("안녕히 계세요", "안녕히 가세요."),
-        ("こんにちは", "こんにちは。ドキュメントについて、何を知りたいですか?"),
-        ("了解です", "ドキュメントについて、何を知りたいですか?"),
+        ("こんにちは", "こんにちは。文書について、何を知りたいですか？"),
+        ("了解です", "文書について、何を知りたいですか？"),
     ],
 )
 def test_small_talk_is_answered_in_its_language_without_a_search(library: Library, text: str, reply: str):
@@ -133,7 +133,7 @@ def test_a_question_with_thanks_is_a_question(library: Library, text: str):
         ("성은 언제 지어졌습니까?", "아직 문서가 없습니다. 문서를 추가한 뒤 다시 질문해 주세요."),
         (
             "城はいつ建てられましたか?",
-            "まだドキュメントがありません。追加してから、もう一度質問してください。",
+            "まだ文書がありません。追加してから、もう一度質問してください。",
         ),
     ],
 )
