@@ -148,10 +148,13 @@ def mount() -> None:
 
 def _streamlit_words() -> dict[str, str]:
     """Return what Streamlit's own parts say, in the language of the page, by its English."""
-    keys = ("Enter", "Ctrl+Enter", "⌘+Enter")
     return {
-        **{f"Press {key} to apply": _("Press {key} to apply", key=key) for key in keys},
-        **{f"Press {key} to submit form": _("Press {key} to submit", key=key) for key in keys},
+        "Press Enter to apply": _("Press {key} to apply", key="Enter"),
+        "Press Ctrl+Enter to apply": _("Press {key} to apply", key="Ctrl+Enter"),
+        "Press ⌘+Enter to apply": _("Press {key} to apply", key="⌘+Enter"),
+        "Press Enter to submit form": _("Press {key} to submit", key="Enter"),
+        "Press Ctrl+Enter to submit form": _("Press {key} to submit", key="Ctrl+Enter"),
+        "Press ⌘+Enter to submit form": _("Press {key} to submit", key="⌘+Enter"),
         "Upload": _("Choose files"),
         "per file": _("{size} per file", size="{size}"),
         "Add files": _("Add files"),

@@ -84,6 +84,7 @@ def _show_form(here: Workspace) -> None:
             SCOPES,
             default=["read", "ask"],
             format_func=lambda scope: translated(SCOPE_NAMES[scope]),
+            placeholder=_("None selected"),
             key="key-scopes",
         )
         inside = st.multiselect(

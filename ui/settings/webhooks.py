@@ -80,6 +80,7 @@ def _show_form(here: Workspace) -> None:
             EVENTS,
             default=list(EVENTS),
             format_func=lambda event: translated(EVENT_NAMES[event]),
+            placeholder=_("None selected"),
             key="webhook-events",
         )
         create = st.form_submit_button(_("Create webhook"), type="primary", key="create-webhook")
