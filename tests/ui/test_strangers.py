@@ -127,6 +127,7 @@ JOBS = {
 }
 WORKSPACE = {
     "add": None,
+    "builds_trees": None,
     "checking": None,
     "embed_anew": None,
     "recover": None,
