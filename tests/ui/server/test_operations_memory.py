@@ -37,7 +37,7 @@ TEXTS = """
 import sys
 from pathlib import Path
 if len(sys.argv) > 1:
-    from ui.server.operations import limit_malloc_arenas
+    from api.operations import limit_malloc_arenas
     limit_malloc_arenas()
 def memory():
     lines = Path("/proc/self/status").read_text().splitlines()
