@@ -495,6 +495,7 @@ class RagPipeline:
             self.judge,
             self._instructions(passages),
             tuple(self._told_scope(ids, documents)),
+            self.k or 0,
             turn.cancelled,
         )
         outcome = yield from reading.events()

@@ -78,7 +78,8 @@ class WholeReading:
     """Reading of all `passages` of some documents for one question.
 
     `reader` is the model that reads the batches. `write` answers from passages, `tree` finds those of a
-    summary tree where one is built. `scope` are the events that say where is read.
+    summary tree where one is built. `scope` are the events that say where is read. To read all is not offered
+    where there are no more passages than a search gives, `searched`.
     """
 
     question: str
@@ -94,6 +95,7 @@ class WholeReading:
     judge: Judge | None = None
     instructions: str = ""
     scope: Sequence[SearchedIn | NarrowedTo] = ()
+    searched: int = 0
     cancelled: Cancel = never
 
     def events(self) -> Generator[Reading, None, Outcome]:
@@ -134,7 +136,8 @@ class WholeReading:
             yield from self._covered(read)
             yield from self._told(found, self.llm.settings.model)
             return "answered"
-        yield plan_reading(self.passages, batches, begun=False)
+        if len(self.passages) > self.searched:
+            yield plan_reading(self.passages, batches, begun=False)
         listed = answer_whole(self.question, self.asked, self.passages, self.documents)
         if listed is None:
             return "unread"

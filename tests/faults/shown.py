@@ -95,8 +95,8 @@ def words(element: Element) -> str:
             return element.progress.text.replace("\\", "")
         case "button":
             return element.button.label
-        case "bidi_component":  # the table of documents
-            return element.bidi_component.json
+        case "bidi_component" if element.bidi_component.component_name.endswith("footnote_documents"):
+            return element.bidi_component.json  # the table of documents; the others hold labels of their own
     return ""
 
 
