@@ -17,7 +17,8 @@ _EN_SAYS = (
 _DECLINES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"^I found no clear answer\b",  # how an answer without a model begins where it may not answer
+        # How an answer without a model begins where it may not answer:
+        r"^(?:I found no clear answer\b|분명한 답을 찾지 못했습니다|明確な答えは見つかりませんでした)",
         rf"\b{_EN_SOURCE}\b.{{0,60}}\b(?:not?|don't|doesn't|didn't|cannot|can't|never)\b.{{0,40}}\b{_EN_SAYS}",
         rf"\b(?:no|not|cannot|can't|couldn't|unable)\b.{{0,60}}\b{_EN_SAYS}.{{0,80}}\b{_EN_SOURCE}\b",
         r"(?:문서|구절|자료|본문|지문|출처).{0,80}"
