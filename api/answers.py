@@ -239,6 +239,7 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
     """Return the fields of an answer that are stored with it."""
     passages = {passage.number: passage for passage in message.passages}
     understood, steps = read_plan(message.standalone_question or "")
+    offer = message.reading_offer
     return {
         "text": message.content,
         "citations": cited(message.content, message.citations, passages),
@@ -250,7 +251,7 @@ def stored_fields(message: Message, conversation_id: str) -> dict[str, Any]:
         "searched_in": message.searched_in,
         "narrowed_to": message.narrowed_to,
         "coverage": message.coverage,
-        "reading_offer": message.reading_offer,
+        "reading_offer": None if offer is None else ReadingOfferOut(**offer),
         "left_out": [Degraded(one.what, one.reason).sentence for one in message.left_out],
         "timings_ms": dict(message.timings_ms),
         "conversation_id": conversation_id,

@@ -8,7 +8,9 @@ from io import BytesIO
 import httpx
 import pytest
 
+from api.answers import AnswerBuilder
 from api.problems import MEDIA_TYPE
+from storage.records import Message
 from tests.api.conftest import CASTLE, HARBOUR, QUESTION, ApiServer, add, ready
 from tests.rag.fake_llm import Reply
 from tests.rag.ingest.parsers.makers import Placed, pdf
@@ -240,3 +242,12 @@ def test_a_source_is_listed_and_read(own, api, tmp_path):
         assert local.post(f"/api/sources/{made.id}/stop").status_code == 202
     assert data(own.get("/api/sources"))["data"] == []
     assert refused(own.post(f"/api/sources/{made.id}/sync"), 404)
+
+
+def test_a_stored_offer_to_read_all_is_sent_with_its_cost():
+    cost = {"passages": 214, "requests": 12, "tokens": 48_000}
+    message = Message(
+        "a1", "assistant", "Three.", "complete", "q1", None, "fake", None, {}, None, reading_offer=cost
+    )
+    sent = AnswerBuilder().stored(message, "c1").model_dump(mode="json")  # a warning is an error here
+    assert sent["reading_offer"] == cost

@@ -60,7 +60,7 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
     click(page.get_by_role("button", name="harbour-report.pdf", exact=True), then=dialog.get_by_role("img"))
     yield "document"
     chip = page.get_by_role("button", name="Remove harbour-report.pdf")
-    click(page.get_by_role("button", name="Chat with document"), then=chip)
+    click(dialog.get_by_role("button", name="Chat with document"), then=chip)
     yield "scope"
     page.goto(f"{url}/library?view=Sources")
     click(page.get_by_role("button", name="Add a source"), then=dialog)
