@@ -210,8 +210,12 @@ class TableLookup:
         return Reading(True, spans, calculation=told)
 
     def _full_rows(self, said: TableStatement, here: Sequence[_Placed]) -> list[tuple[str, ...]]:
-        """Return the row labels that a statement names in full, in its order, without those inside longer ones."""
-        full = [row for row in {p.row for p in here if p.row} if len(said.named(row)) == len(row)]
+        """Return the row labels that a statement names in full, without those inside longer ones.
+
+        They are in the statement's order; those that it gives by their initials are in the table's.
+        """
+        rows = dict.fromkeys(p.row for p in here if p.row)
+        full = [row for row in rows if len(said.named(row)) == len(row)]
         kept = [a for a in full if not any(set(a) < set(b) for b in full)]
         return sorted(kept, key=lambda row: place_of(row, kept, said))
 
