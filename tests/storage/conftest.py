@@ -35,11 +35,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Postgres]:
+def started_server() -> Iterator[Postgres]:
     if WITHOUT_SERVER:
         pytest.skip(postgres.MISSING)
     with postgres.running() as running:
         yield running
+
+
+@pytest.fixture
+def server(started_server: Postgres) -> Postgres:
+    """Return a running server without the rows of other tests."""
+    engine = create_engine(started_server.url)
+    with engine.begin() as connection:
+        if inspect(connection).has_table(Ledger.__tablename__):
+            connection.execute(text(EMPTY))
+    engine.dispose()
+    return started_server
 
 
 @pytest.fixture
@@ -48,11 +59,6 @@ def ledger(request: pytest.FixtureRequest) -> str | None:
     if getattr(request, "param", "sqlite") == "sqlite":
         return None
     url: str = request.getfixturevalue("server").url
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        if inspect(connection).has_table(Ledger.__tablename__):
-            connection.execute(text(EMPTY))
-    engine.dispose()
     return url
 
 
