@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
+from pydantic import Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,6 +19,10 @@ from rag.workspace import Workspace
 from storage.collections import CollectionRecord
 from storage.errors import FootnoteError, NotFound
 from storage.records import DocumentRecord, KeyScope
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Names = Annotated[list[Name], Field(max_length=1000)]
+"""Names or ids of collections or documents, in the body of a request."""
 
 
 @dataclass(frozen=True)

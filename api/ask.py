@@ -1,14 +1,14 @@
 """`POST /api/ask`: one cited answer, whole or as the stream of its events."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.access import Asker
+from api.access import Asker, Name, Names
 from api.answers import AnswerOut
 from api.asking import AskedQuestion, Asking
 from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, problem_event, sse
@@ -17,8 +17,6 @@ from rag.chat.event_json import EVENTS, encode
 from rag.settings import RetrieverName
 
 router = APIRouter(tags=["answers"])
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Names = Annotated[list[Name], Field(max_length=1000)]
 
 
 class PastMessage(BaseModel):

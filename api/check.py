@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from api.access import Access, Asker
-from api.ask import Names
+from api.access import Access, Asker, Names
 from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, follow, problem_event, sse
 from api.problems import responses
 from rag.chat.check_export import as_json

@@ -3,9 +3,8 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.access import Reader
+from api.access import Names, Reader
 from api.answers import SourceOut, source
-from api.ask import Names
 from api.problems import responses
 from rag.chat.pipeline import validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn

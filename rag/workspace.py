@@ -89,7 +89,7 @@ class AnswerWith:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What is stored of it with the answer."""
+        """Settings that are stored with the answer, for its retries."""
         chosen = {CHOSEN_SEARCH: self.retriever, CHOSEN_MODEL: self.model}
         return {name: value for name, value in chosen.items() if value}
 

@@ -23,6 +23,7 @@ else:
     Commands = object
 Options = argparse.Namespace
 MAX_K = 50  # as in the settings
+PORT = 8501  # of the page, unless another is asked for
 T = TypeVar("T")
 
 

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from rag.cli.common import Commands, Options, print_json
-from rag.cli.serve import PORT
+from rag.cli.common import PORT, Commands, Options, print_json
 from rag.errors import FootnoteError
 from rag.factory import make_store
 from rag.ingest.parsers.old_office import MACOS_PATH

@@ -12,7 +12,7 @@ from typing import Any
 
 from rag.chat.answer import Done, Sources
 from rag.citations.cite import Citation
-from rag.cli.common import Commands, Options, fetch_model, open_services, run_ingest, say
+from rag.cli.common import PORT, Commands, Options, fetch_model, open_services, run_ingest, say
 from rag.errors import ModelUnavailable, SettingsError
 from rag.factory import make_pipeline
 from rag.i18n import N_
@@ -24,7 +24,6 @@ from rag.services import Services
 from rag.settings import Settings
 from storage.lock import DataDirectoryLock
 
-PORT = 8501
 CONFIG = Path(".streamlit/config.toml")
 SERVE = """Serve the page on this computer, and the HTTP interface for requests with a key (`footnote keys`).
 Options of Streamlit are read from .streamlit/config.toml, here or in the home folder, and from the
