@@ -30,10 +30,12 @@ from playwright.sync_api import Browser, BrowserContext, Error, expect, sync_pla
 
 from benchmarks.courses import KINDS, Course, Sample, courses, watching
 from tests.e2e.conftest import FLAGS, PATIENCE, Visitor, serving
+from tests.e2e.visitor import click, gone
 from tests.rag.fake_llm import FakeLLM, Reply
 
 MOST_DOCUMENTS = 6  # that one person has at a time
 TURNS = 20  # of one conversation
+SEARCHABLE = re.compile("Searchable by|Indexing meaning|Ready")  # states in which a document is searched
 SAMPLES = 60
 ENTRANCE = {"FOOTNOTE_TRUSTED_HEADER": "X-Person", "FOOTNOTE_TRUSTED_PROXIES": "127.0.0.1"}
 QUESTIONS = (
@@ -98,13 +100,9 @@ class Person:
             return
         name, page = self.chance.choice(sorted(self.documents)), self.visitor.page
         self._on_documents()
-        self.visitor.row(name).get_by_role("button", name="More").click()
-        page.get_by_role("button", name="Delete", exact=True).click()
-        page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
-        expect(page.get_by_role("dialog")).to_have_count(0)
-        expect(self.visitor.page.locator('[class*="st-key-document-"]').filter(has_text=name)).to_have_count(
-            0
-        )
+        chosen, delete = page.get_by_text("1 selected"), page.get_by_role("button", name="Delete", exact=True)
+        click(page.get_by_role("checkbox", name=f"Select {name}", exact=True), then=chosen)
+        click(delete, then=gone(self.visitor.row(name)))
         del self.documents[name]
 
     def reload(self) -> None:
@@ -131,10 +129,13 @@ class Person:
         file.write_text(_text(name, self.documents[name]), "utf-8")
         self._on_documents()
         self.visitor.add(file)
-        expect(self.visitor.row(name)).to_contain_text("Ready")
+        expect(self.visitor.row(name)).to_contain_text(SEARCHABLE)
 
     def _on_documents(self) -> None:
-        if self.visitor.page.get_by_text("Find by name").count() == 0:
+        if (
+            self.visitor.page.get_by_test_id("stFileUploader").count() == 0
+            or "/library" not in self.visitor.page.url
+        ):
             self.visitor.page.goto(f"{self.url}/library")
         self.visitor.rested()
 

@@ -54,6 +54,8 @@ def test_letters_may_move_in_japanese_where_facts_are_compared_by_value(said: st
         ("Two towns made up 16% of riders.", "Two towns were 16% of riders.", ""),
         ("가격이 증가했다.", "가격이 얼마인지 물었다.", "direction"),
         ("価格が上昇した。", "価格がどうなるかを調べた。", "direction"),
+        ("The gate is unlocked.", "The gate is locked.", "direction"),
+        ("The depot was sold.", "The pot was sold.", ""),  # three letters are left without "de": no prefix
     ],
 )
 def test_a_rise_or_a_fall_that_the_source_does_not_state_is_a_difference(said: str, told: str, found: str):
