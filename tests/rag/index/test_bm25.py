@@ -1,3 +1,4 @@
+import json
 import math
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -307,6 +308,19 @@ def test_damage_under_an_open_index_is_found_by_a_check_and_mended_by_clearing(t
     index.clear()
     index.check()
     assert not index.damaged and index.ids() == set()
+
+
+@pytest.mark.parametrize("added", [-1, 1, 90])
+def test_another_number_of_entries_than_was_written_is_found_by_a_check(tmp_path: Path, added: int):
+    written(tmp_path / "words")
+    index = TantivyIndex(tmp_path / "words")
+    index.check()
+    path = tmp_path / "words" / "meta.json"
+    listed = json.loads(path.read_text())
+    listed["segments"][0]["max_doc"] += added
+    path.write_text(json.dumps(listed))
+    with pytest.raises(IndexUnusable, match=r"meta\.json is not as it was written"):
+        index.check()
 
 
 def test_a_panic_of_the_engine_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
