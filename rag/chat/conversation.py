@@ -21,6 +21,7 @@ from rag.citations.checking import Checked, Checking
 from rag.citations.cite import Citation, cite
 from rag.citations.support import rests_on_nothing
 from rag.errors import Cancelled, FootnoteError
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.protocol import Sent
 from rag.passage import Passage
@@ -36,15 +37,14 @@ from storage.records import AnswerState, AttachedRecord, CitationRecord, Message
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
 HISTORY_MESSAGES = 20
-OLDER = (
-    f"The newest {HISTORY_MESSAGES} messages of the conversation and its first question were read; "
-    "those between were not."
+OLDER = N_(
+    "The newest {count} messages of the conversation and its first question were read; "
+    "those between were not.",
+    count=HISTORY_MESSAGES,
 )
-CORRECTED = "Searched word for word, as you asked."
-UNREAD = "{} more of those found did not fit into what the model reads at once."
-CONTINUED = "It had ended early, and was gone on with after its last whole sentence."
-REWORKED = "Worked on the last answer and its passages; nothing was searched."
-REWORKED_SEVERAL = "Worked on the last {} answers and their passages; nothing was searched."
+CORRECTED = N_("Searched word for word, as you asked.")
+CONTINUED = N_("It had ended early, and was gone on with after its last whole sentence.")
+REWORKED = N_("Worked on the last answer and its passages; nothing was searched.")
 SEARCHED_IN, NARROWED_TO = "searched_in", "narrowed_to"  # their keys among the stored settings
 COVERAGE, STEPS = "coverage", "steps"  # the same
 TITLE_LENGTH = 60
@@ -223,7 +223,10 @@ class _Draft:
             case Sources(passages, unread):
                 self.passages = passages
                 if unread:
-                    self.notes["unread"] = UNREAD.format(unread)
+                    self.notes["unread"] = N_(
+                        "{count} more of those found did not fit into what the model reads at once.",
+                        count=unread,
+                    )
                 self.conversations.checkpoint(
                     self.turn.answer_id,
                     self.kept,
@@ -319,7 +322,12 @@ def _note_of(event: Reworked | SearchedIn | NarrowedTo | Coverage, code: str) ->
         case Reworked(1):
             return {"reworked": REWORKED}
         case Reworked(answers):
-            return {"reworked": REWORKED_SEVERAL.format(answers)}
+            return {
+                "reworked": N_(
+                    "Worked on the last {count} answers and their passages; nothing was searched.",
+                    count=answers,
+                )
+            }
         case SearchedIn(said):
             return {SEARCHED_IN: said}
         case NarrowedTo(said):

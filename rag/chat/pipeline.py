@@ -397,7 +397,7 @@ class RagPipeline:
         if llm is not None and may_have_parts(asked, documents):
             budget = StepBudget(self.steps.seconds, self.steps.requests)
             steps = plan_with(llm, asked, budget, self.rephrase_seconds, turn.cancelled)
-            note = "" if steps is not None else "Planned by rule: the language model made no sound plan."
+            note = "" if steps is not None else N_("Planned by rule: the language model made no sound plan.")
         if steps is None:
             steps = plan_by_rule(asked, documents)
         turn.watch.lap("plan")

@@ -83,9 +83,8 @@ class Planned:
 
     @property
     def remarks(self) -> str:
-        """Its note and those of its steps, for the trace."""
-        told = (f"Step {at}: {step.note}" for at, step in enumerate(self.steps, 1) if step.note)
-        return " ".join(filter(None, (self.note, *told)))
+        """Its note and those of its steps, a line each, for the trace."""
+        return "\n".join(filter(None, (self.note, *(step.note for step in self.steps))))
 
 
 def plan_text(question: str, steps: Sequence[str]) -> str:
@@ -435,12 +434,16 @@ class StepSearch(Generic[E]):
             if self.cancelled():
                 raise Cancelled(N_("The answer was stopped."))
             if at and self.budget.over:
-                note = f"The {self.budget.seconds:g} seconds for steps had passed before step {at + 1}."
-                plan = replace(plan, note=f"{plan.note} {note}".strip())
+                late = N_(
+                    "The {seconds} seconds for steps had passed before step {number}.",
+                    seconds=f"{self.budget.seconds:g}",
+                    number=at + 1,
+                )
+                plan = replace(plan, note=f"{plan.note}\n{late}".strip())
                 break
             if step.uses:
                 step = replace(step, question=self._completed(step, steps[step.uses - 1], lanes), uses=0)
-            found, note = yield from self._found(step.question, plan.question, understood)
+            found, note = yield from self._found(at + 1, step.question, plan.question, understood)
             lanes.append(found)
             steps[at] = replace(step, found=len(found), note=note)
             plan = replace(plan, steps=tuple(steps))
@@ -448,19 +451,28 @@ class StepSearch(Generic[E]):
         return plan, lanes
 
     def _found(
-        self, step: str, whole: str, understood: StandaloneQuestion | None
+        self, number: int, step: str, whole: str, understood: StandaloneQuestion | None
     ) -> Generator[E, None, tuple[Sequence[Passage], str]]:
         found = yield from self.search(as_query(step, understood))
         first = self.relevance(step, found)
+        note = "" if found else N_("Step {number} found nothing.", number=number)
         if (found and first.answered) or understood is None or self.budget.over:
-            return found, "" if found else "nothing was found."
+            return found, note
         again = other_words(step, whole, self._asked)
         if again == step:
-            return found, "" if found else "nothing was found."
+            return found, note
         others = yield from self.search(as_query(again, understood))
         if self.relevance(step, others).score <= first.score and found:
-            return found, f"no clear match; a search for “{again}” found nothing closer."
-        return others, f"no clear match; searched again for “{again}”."
+            return found, N_(
+                "Step {number} had no clear match; a search for “{words}” found nothing closer.",
+                number=number,
+                words=again,
+            )
+        return others, N_(
+            "Step {number} had no clear match, and was searched again for “{words}”.",
+            number=number,
+            words=again,
+        )
 
     def _completed(self, step: Step, earlier: Step, lanes: Sequence[Sequence[Passage]]) -> str:
         passages = lanes[step.uses - 1]

@@ -16,6 +16,7 @@ from rag.chat.steps import (
     read_plan,
 )
 from rag.factory import make_pipeline
+from rag.i18n import in_language, translated
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.library import Library
 from rag.jobs import never
@@ -220,3 +221,12 @@ def test_a_plan_is_stored_and_searched_word_for_word_when_its_lines_were_changed
     changed = conversations.message(again.answer_id)
     assert read_plan(changed.standalone_question or "") == (CHAIN, tuple(lines))
     assert "Jon Pell" in changed.content and "700" in changed.content and "400" in changed.content
+
+
+@pytest.mark.parametrize(("code", "said"), [("ko", "2단계에 뚜렷이"), ("ja", "手順2にはっきり")])
+def test_remarks_kept_in_english_are_shown_in_the_readers_language(library: Library, code: str, said: str):
+    question = "What is the rent of Elm Mill, and how is zeppelin parking charged?"
+    plan, *_ = asked(make_pipeline(Settings(), library, None), question)
+    assert plan is not None
+    with in_language(code):
+        assert translated(str(plan.remarks)).startswith(said)

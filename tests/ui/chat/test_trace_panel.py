@@ -1,0 +1,11 @@
+from rag.chat.conversation import OLDER
+from rag.i18n import in_language
+from ui.chat.trace_panel import settings
+
+
+def test_each_line_of_a_stored_setting_is_shown_in_the_readers_language():
+    kept = {"steps": "Step 1 found nothing.\nStep 2 found nothing.", "history": str(OLDER)}
+    with in_language("ko"):
+        steps, history = settings(kept)
+    assert steps.endswith("1단계에서는 찾은 것이 없습니다. 2단계에서는 찾은 것이 없습니다.")
+    assert "최근 메시지 20개" in history
