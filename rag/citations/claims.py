@@ -24,6 +24,7 @@ from rag.citations.logic import (
 )
 from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, undated
+from rag.citations.words import tokens_of
 from rag.text.facts import (
     NUMBER,
     OPENERS,
@@ -40,7 +41,6 @@ from rag.text.facts import (
 )
 from rag.text.language import without_particle, words_of
 from rag.text.normalize import normalize, without_politeness
-from rag.text.tokenize import tokens
 
 _LIGHT = """
 say says said state stated announce announced report reported accord according become became begin began
@@ -60,7 +60,7 @@ received appear appeared remain remained continue continued return returned deci
 developed quite rather instead fact interesting
 create created produce produced can could may might must shall should will would
 """
-LIGHT = frozenset(tokens(_LIGHT, "en"))
+LIGHT = frozenset(tokens_of(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
 LIGHT_WEIGHT = 0.2
 LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
@@ -92,7 +92,7 @@ class Sentence:
     @cached_property
     def sequence(self) -> list[str]:
         """Tokens in order, without numbers."""
-        return tokens(without_numbers(self.said))
+        return list(tokens_of(without_numbers(self.said)))
 
     @cached_property
     def surface(self) -> list[str]:
@@ -128,7 +128,7 @@ class Sentence:
     @cached_property
     def plain(self) -> frozenset[str]:
         """Tokens that are no part of a name."""
-        return self.words - frozenset(tokens(" ".join(self.names)))
+        return self.words - frozenset(tokens_of(" ".join(self.names)))
 
     @cached_property
     def outline(self) -> list[str]:
@@ -226,7 +226,7 @@ def _outlined(word: str) -> list[str]:
         return [bare] if len(bare) > 1 else []
     if word[0] >= "\u0250":
         return [word]
-    return [] if word.casefold() in OPENERS else tokens(word)[:1]
+    return [] if word.casefold() in OPENERS else list(tokens_of(word)[:1])
 
 
 # Word order. Shares are of the claim's words, 0 to 1.
@@ -280,7 +280,7 @@ _HIRAGANA = re.compile("[\u3041-\u309f]+")
 
 def _tells(word: str) -> bool:
     """Return True for a content word: not "the", not "became", no ending of a Japanese word."""
-    return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens(word, "en"))
+    return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens_of(word, "en"))
 
 
 _TOPIC = re.compile(r"[^、,が]{1,40}?は|[^,]{0,40}?[가-힣`](?:은|는)(?=\s)")
@@ -554,7 +554,7 @@ def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:
     for other in anchor.quantities:
         if other.unit == quantity.unit:
             begin, end = max(e for e in ends if e <= other.start), min(e for e in ends if e > other.start)
-            words = claim.words & frozenset(tokens(without_numbers(anchor.text[begin:end])))
+            words = claim.words & frozenset(tokens_of(without_numbers(anchor.text[begin:end])))
             fits = quantity.fits(other)
             shared[fits] = max(shared.get(fits, 0), len(words))
     others = [q for q in claim.quantities if q != quantity]
@@ -623,7 +623,7 @@ def _is_of_other_clause(claim: Sentence, anchor: Sentence) -> bool:
         years = [p.year for p in anchor.periods if p.year and begin <= p.start < end]
         year = years[0] if years else year
         if year:
-            said.setdefault(year, set()).update(tokens(without_numbers(anchor.text[begin:end])))
+            said.setdefault(year, set()).update(tokens_of(without_numbers(anchor.text[begin:end])))
     shared = {year: len(claim.words & words) for year, words in said.items()}
     most = max(shared.values(), default=0)
     return most > shared.get(asked[0].year, most)
@@ -709,23 +709,23 @@ def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bo
     if any(map(negations, near)) != bool(negations(said)):
         return True
     texts = [clause for unit in window for clause in clauses(_BOUNDED.sub("at most", unit.text))]
-    given = [(frozenset(tokens(clause)), clause) for clause in texts]
+    given = [(frozenset(tokens_of(clause)), clause) for clause in texts]
     return any(_other_denial(clause, given) for clause in clauses(said))
 
 
 def _near(claim: Sentence, told: Sequence[str]) -> list[str]:
     """Return the clauses that share most of their words with a claim, or most words of all."""
-    shared = {clause: claim.words & frozenset(tokens(clause)) for clause in told}
+    shared = {clause: claim.words & frozenset(tokens_of(clause)) for clause in told}
     most = max(map(len, shared.values()), default=0)
     return [
         clause
         for clause, words in shared.items()
-        if words and len(words) >= min(most, SAME_CLAUSE * len(frozenset(tokens(clause))))
+        if words and len(words) >= min(most, SAME_CLAUSE * len(frozenset(tokens_of(clause))))
     ]
 
 
 def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> bool:
-    words = frozenset(tokens(clause))
+    words = frozenset(tokens_of(clause))
     shared, nearest = max(((len(words & theirs), text) for theirs, text in given), default=(0, ""))
     return shared > SAME_CLAUSE * len(words) and negations(clause) != negations(nearest)
 
@@ -736,7 +736,7 @@ _NON = re.compile(r"\bnon-(\w+)", re.IGNORECASE)
 def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
     given = joined(window)
-    denied = {word for unit in window for word in tokens(" ".join(_NON.findall(unit.text)))}
+    denied = {word for unit in window for word in tokens_of(" ".join(_NON.findall(unit.text)))}
     if denied & claim.words and not _NON.search(claim.text):
         return True
     return any(

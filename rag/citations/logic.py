@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rag.text.tokenize import tokens
+from rag.citations.words import tokens_of
 
 _CLASSES = r"""
 all    : \b(?:all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
@@ -138,11 +138,11 @@ def part_about(claim: str, evidence: str) -> str:
     ' entry is free if you are a member.'
     """
     ends = [0, *(m.end() for m in _PARTS.finditer(evidence)), len(evidence)]
-    ours = set(tokens(claim))
+    ours = set(tokens_of(claim))
     shared = [
         (begin, end)
         for begin, end in pairwise(ends)
-        if len(ours.intersection(tokens(evidence[begin:end]))) > 1
+        if len(ours.intersection(tokens_of(evidence[begin:end]))) > 1
     ]
     return evidence[shared[0][0] : shared[-1][1]] if shared else evidence
 

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 _MONTHS = {
     name: number
@@ -111,6 +112,11 @@ def periods(text: str) -> list[StatedTime]:
     >>> [(p.year, p.quarter) for p in periods("2023년 3분기, Q2 2022")]
     [(2023, 3), (2022, 2)]
     """
+    return list(_periods(text))
+
+
+@lru_cache(maxsize=1_024)
+def _periods(text: str) -> tuple[StatedTime, ...]:
     joined: list[StatedTime] = []
     for period in period_parts(text):
         last = joined[-1] if joined else None
@@ -118,7 +124,7 @@ def periods(text: str) -> list[StatedTime]:
             joined[-1] = last.merged(period)
         else:
             joined.append(period)
-    return [_completed(joined, at) for at in range(len(joined))]
+    return tuple(_completed(joined, at) for at in range(len(joined)))
 
 
 _GAP = re.compile(

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 
 from rag.citations.periods import StatedTime
 
@@ -154,6 +155,12 @@ def quantities(text: str) -> list[Quantity]:
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("1 year and 2 months, 1년 6개월")]
     [('14', 'mo'), ('18', 'mo')]
     """
+    return list(_joined(text))
+
+
+@lru_cache(maxsize=1_024)
+def _joined(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a text, those of years and months as one."""
     found: list[Quantity] = []
     for one in _quantities(text):
         last = found[-1] if found else None
@@ -165,7 +172,7 @@ def quantities(text: str) -> list[Quantity]:
             found[-1] = replace(one, value=last.value * MONTHS + one.value, start=last.start)
         else:
             found.append(one)
-    return found
+    return tuple(found)
 
 
 _COUNTED = re.compile(r"\s?(?:[台種人名個件本冊か]|[명대개종건권](?:[을를이가은는의,.\s]|\Z))")

@@ -12,10 +12,10 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from rag.citations.words import tokens_of
 from rag.text.markers import Plain, plain
 from rag.text.sentences import sentences
 from rag.text.tables import BAR
-from rag.text.tokenize import tokens
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _split(text: str, span: tuple[int, int], places: Sequence[int]) -> Iterator[
     start, end = span
     for place in places[bisect_right(places, start) : bisect_left(places, end)]:
         before, after = text[start:place], text[place:end]
-        enough = all(len(set(tokens(part))) >= LEAST_TOKENS for part in (before, after))
+        enough = all(len(set(tokens_of(part))) >= LEAST_TOKENS for part in (before, after))
         if start < place and enough and _BEGINS.match(after):
             yield _Claim(start, start + len(before.rstrip()))
             start = place + len(after) - len(after.lstrip())
@@ -152,7 +152,7 @@ def _is_statement(text: str, claim: _Claim) -> bool:
     """Return True for a sentence that a document could support; an address is none."""
     said = text[claim.start : claim.end].strip()
     bare = said.strip("*_ \n")
-    words = set(tokens(_ADDRESS.sub(" ", bare)))
+    words = set(tokens_of(_ADDRESS.sub(" ", bare)))
     if claim.head:
         return bool(words)
     enough = len(words) >= LEAST_TOKENS if _ADDRESS.search(bare) else bool(words)

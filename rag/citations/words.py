@@ -3,6 +3,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from rag.text.facts import OPENERS
 from rag.text.language import STOP_WORDS, without_particle
@@ -16,7 +17,15 @@ reported reporting compared comparison versus figure figures respectively approx
 spend spent cost costs company companies firm group business segment division achieve achieved comes offer offers
 same quarter period year month fiscal ended ending end sold sell sells sale item
 """
-LIGHT = frozenset(tokens(_LIGHT, "en"))
+
+
+@lru_cache(maxsize=2_048)  # a few MB
+def tokens_of(text: str, language: str | None = None) -> tuple[str, ...]:
+    """Return the `tokens` of a clause, kept since it is compared with every clause of an answer."""
+    return tuple(tokens(text, language))
+
+
+LIGHT = frozenset(tokens_of(_LIGHT, "en"))
 _WORD = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
 _KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
 _LIGHT_OTHER = frozenset(
@@ -82,4 +91,4 @@ def _stem(word: str) -> str:
     if word[0] >= "\u0250":
         return word
     folded = word.casefold()
-    return "" if folded in OPENERS or folded in STOP_WORDS["en"] else (tokens(word, "en") or [""])[0]
+    return "" if folded in OPENERS or folded in STOP_WORDS["en"] else (tokens_of(word, "en") or ("",))[0]
