@@ -8,6 +8,7 @@ is not found is only `related`. How it was measured: docs/developer/citations.md
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from types import MappingProxyType
 from typing import Literal, Protocol
 
@@ -602,7 +603,8 @@ def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
 
 def _forms(claim: Sentence, given: Collection[str]) -> float:
     weights = claim.weights
-    return sum(weights[word] * share for word, share in claim.alike(given).items()) / sum(weights.values())
+    gained = fsum(weights[word] * share for word, share in claim.alike(given).items())
+    return gained / fsum(weights.values())
 
 
 def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
+from math import fsum
 
 from rag.citations.logic import (
     adds_direction,
@@ -173,8 +174,9 @@ class Sentence:
         >>> Sentence("Bridges opened later", 0, 20).share({"bridg"})
         0.45454545454545453
         """
-        total = sum(self.weights.values())
-        return sum(weight for word, weight in self.weights.items() if word in given) / total if total else 0.0
+        total = fsum(self.weights.values())  # unlike sum, the same in any order of a set's words
+        shared = fsum(weight for word, weight in self.weights.items() if word in given)
+        return shared / total if total else 0.0
 
     def alike(self, given: Collection[str]) -> dict[str, float]:
         """Return its tokens that are not given, each with its likeness to a given one, 0 to 1."""

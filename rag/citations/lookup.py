@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from math import fsum
 
 from rag.citations.arithmetic import multiple
 from rag.citations.asked import (
@@ -266,9 +267,9 @@ class TableLookup:
 
     def _share_named(self, said: TableStatement, row: tuple[str, ...]) -> float:
         telling = [word for word in row if word != "total"] or row
-        total = sum(1 / self._rows[word] for word in telling)
+        total = fsum(1 / self._rows[word] for word in telling)
         named = said.named(telling)
-        return sum(1 / self._rows[word] for word in named) / total if total else 0.0
+        return fsum(1 / self._rows[word] for word in named) / total if total else 0.0
 
     def _cost(
         self,

@@ -1,5 +1,7 @@
 """Names of a claim against its evidence: who is meant by a pronoun, and by "the Company"."""
 
+from itertools import permutations
+
 import pytest
 
 from rag.citations.claims import Sentence, find_contradiction, in_its_words
@@ -99,3 +101,12 @@ def test_a_topic_that_a_japanese_sentence_leaves_out_is_no_other_word(said: str,
 def test_a_company_is_called_by_its_name_anywhere_in_a_sentence():
     said = in_its_words(sentence("New lamps affect Brill's sales."), "The Company's sales fell.", {"brill"})
     assert said.text == "New lamps affect The Company's sales."
+
+
+def test_a_share_is_the_same_in_any_order_of_the_words():
+    text = "They said and reported that the bridge and the tunnel made known totals."
+    sentence, shares = Sentence(text, 0, len(text)), set[float]()
+    for order in permutations(sentence.weights.items()):
+        vars(sentence)["weights"] = dict(order)
+        shares.add(sentence.share({"bridg", "made", "known", "said"}))
+    assert len(shares) == 1
