@@ -1,13 +1,9 @@
-"""Sample document for an empty library and for `footnote demo`, and questions that it answers."""
+"""Sample document for an empty library and for `footnote demo`, and a question that it answers."""
 
 from pathlib import Path
 
 NAME = "Sample: harbour report 2025.md"
-QUESTIONS = (
-    "How many containers were handled in 2025?",
-    "What did the second quay cost?",
-    "What does a ship under 100 metres pay?",
-)
+QUESTION = "How many containers did the harbour handle in 2025?"
 _FILE = Path(__file__).with_name("sample.md")
 
 

@@ -19,7 +19,7 @@ from rag.i18n import N_
 from rag.jobs import never
 from rag.models.packaged.catalog import find, is_ready
 from rag.passage import Passage
-from rag.sample import NAME, QUESTIONS, sample_text
+from rag.sample import NAME, QUESTION, sample_text
 from rag.services import Services
 from rag.settings import Settings
 from storage.lock import DataDirectoryLock
@@ -185,8 +185,8 @@ def _answer_sample(settings: Settings) -> None:
         record, outcome = library.add(NAME, sample_text())
         if outcome != "unchanged":
             run_ingest(library, record.id, NAME, quiet=False)
-        print(f"{QUESTIONS[0]}\n", flush=True)
-        for event in make_pipeline(settings, library, services.llm).ask(QUESTIONS[0], [], never):
+        print(f"{QUESTION}\n", flush=True)
+        for event in make_pipeline(settings, library, services.llm).ask(QUESTION, [], never):
             match event:
                 case Sources(passages):
                     found = passages

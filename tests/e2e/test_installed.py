@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag.sample import NAME, QUESTIONS
+from rag.sample import NAME, QUESTION
 from rag.settings import default_model_cache
 from tests.e2e.conftest import ROOT, free_port, serving
 from tests.e2e.visitor import Visitor, click
@@ -112,7 +112,7 @@ def test_the_page_answers_from_the_sample(
     with serving(tmp_path, command=serve, cwd=installed.home, **installed.environment()) as server:
         visitor = visit(server.url)
         page = visitor.page
-        question = page.get_by_role("button", name=QUESTIONS[0])
+        question = page.get_by_role("button", name=QUESTION)
         click(page.get_by_role("button", name="Try a sample document"), then=question)
         click(question, then=visitor.answers().first)
         expect(visitor.answers().first).to_contain_text("4.1 million containers")
