@@ -8,6 +8,7 @@ without patterns for a class nothing is verified on its account.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from rag.citations.words import tokens_of
@@ -83,11 +84,17 @@ maximum : \bmaximum\b|최대|最大|最高
 
 
 def _have(classes: dict[str, re.Pattern[str]], text: str) -> set[str]:
-    return {name for name, pattern in classes.items() if pattern.search(text)}
+    return {name for name, pattern in classes.items() if _times(pattern, text)}
 
 
 def _count(classes: dict[str, re.Pattern[str]], text: str) -> Counter[str]:
-    return Counter({name: len(pattern.findall(text)) for name, pattern in classes.items()})
+    return Counter({name: _times(pattern, text) for name, pattern in classes.items()})
+
+
+@lru_cache(maxsize=8_192)
+def _times(pattern: re.Pattern[str], text: str) -> int:
+    """Return how often a pattern is in a text, kept since a statement is compared with many sentences."""
+    return len(pattern.findall(text))
 
 
 def exchanges(claim: str, anchor: str, window: str) -> bool:

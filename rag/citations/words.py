@@ -17,15 +17,7 @@ reported reporting compared comparison versus figure figures respectively approx
 spend spent cost costs company companies firm group business segment division achieve achieved comes offer offers
 same quarter period year month fiscal ended ending end sold sell sells sale item
 """
-
-
-@lru_cache(maxsize=2_048)  # a few MB
-def tokens_of(text: str, language: str | None = None) -> tuple[str, ...]:
-    """Return the `tokens` of a clause, kept since it is compared with every clause of an answer."""
-    return tuple(tokens(text, language))
-
-
-LIGHT = frozenset(tokens_of(_LIGHT, "en"))
+LIGHT = frozenset(tokens(_LIGHT, "en"))
 _WORD = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
 _KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
 _LIGHT_OTHER = frozenset(
@@ -70,6 +62,12 @@ _LIGHT_OTHER = frozenset(
         "比",
     ]
 )
+
+
+@lru_cache(maxsize=2_048)
+def tokens_of(text: str, language: str | None = None) -> tuple[str, ...]:
+    """Return the tokens of a clause as `tokens` does, kept since it is compared with many others."""
+    return tuple(tokens(text, language))
 
 
 def content_words(text: str) -> list[str]:
