@@ -242,5 +242,5 @@ def settings(kept: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list item for each stored setting; unknown ones keep their own name."""
     for name, value in kept.items():
         shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
-        lines = " ".join(map(translated, shown.splitlines()))
-        yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {label(lines, 200)}"
+        lines = " ".join(label(translated(line), 200) for line in shown.splitlines())
+        yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {lines}"

@@ -9,3 +9,9 @@ def test_each_line_of_a_stored_setting_is_shown_in_the_readers_language():
         steps, history = settings(kept)
     assert steps.endswith("1단계에서는 찾은 것이 없습니다. 2단계에서는 찾은 것이 없습니다.")
     assert "최근 메시지 20개" in history
+
+
+def test_a_long_line_is_cut_and_the_next_one_is_shown():
+    kept = {"steps": f"Searched again for “{'x' * 400}”.\nStep 2 found nothing."}
+    (steps,) = settings(kept)
+    assert len(steps) < 300 and steps.endswith("Step 2 found nothing.")
