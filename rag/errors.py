@@ -6,6 +6,7 @@ FootnoteError
 ├── DocumentRefused               a file cannot be read; says why
 ├── QuestionRefused               a question cannot be asked; says why
 ├── ExportRefused                 a chat cannot be exported, or an export not be checked; says why
+├── GridRefused                   a grid or a column cannot be made; says why
 ├── EmbeddingError
 │   ├── ModelUnavailable          the model's files are not available or not the expected ones
 │   └── IndexMismatch             the index was made by another embedding model
@@ -76,6 +77,10 @@ class QuestionRefused(FootnoteError):
 
 class ExportRefused(FootnoteError):
     """A chat cannot be exported, or an export cannot be checked."""
+
+
+class GridRefused(FootnoteError):
+    """A grid or one of its columns cannot be made as it stands."""
 
 
 class EmbeddingError(FootnoteError):

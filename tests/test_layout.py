@@ -25,6 +25,7 @@ RETRIEVAL = {"rag.retrieval", *INDEX}
 RAPTOR = {"rag.raptor", *RETRIEVAL}
 INGEST = {"rag.ingest", *RAPTOR}
 CHAT = {"rag.chat", "rag.citations", *INGEST}
+GRID = {"rag.grid", *CHAT}
 EVALUATION = {"rag.evaluation", "rag.factory", "rag.quota", "rag.connectors", *CHAT}
 APPLICATION = {
     "rag.services",
@@ -43,6 +44,7 @@ APPLICATION = {
     "rag.__init__",
     "rag.sample",
     "rag.connectors",
+    "rag.grid",
     *EVALUATION,
 }
 ENTRY = {"rag.cli", "ui", "api", "app", *APPLICATION}
@@ -61,6 +63,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.ingest": INGEST,
     "rag.connectors": {"rag.ingest", "storage", *TEXT},
     "rag.chat": CHAT,
+    "rag.grid": GRID,
     "rag.evaluation": EVALUATION,
     "rag.services": APPLICATION,
     "rag.workspace": APPLICATION,
