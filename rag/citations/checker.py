@@ -451,6 +451,9 @@ def _rank(evidence: Evidence) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class _Window:
+    """Neighbouring sentences, and the claim as they would put it: "the Company" where they say so."""
+
+    claim: Sentence
     units: Sequence[Sentence]
     share: float
     score: float
@@ -474,7 +477,6 @@ class _ParsedPassage:
         Rows of `tables` are no evidence.
         """
         verbatim = self._verbatim(claim)
-        claim = self.in_its_words(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
         refuted = 0.0
@@ -484,11 +486,9 @@ class _ParsedPassage:
                 break
             if tables is not None and any(tables.touches(Span(number, u.start, u.end)) for u in window.units):
                 continue  # numbers of a table count by row and column only
-            if not find_contradiction(
-                claim, _anchor(claim, window.units), window.units, [*self.units, self.above]
-            ):
+            if not self._contradicted(window):
                 return _evidence("verified", number, window), refuted
-            if self._is_on_subject(claim, window):
+            if self._is_on_subject(window):
                 refuted = max(refuted, window.score)
         if not windows:
             return Evidence("unsupported"), refuted
@@ -500,21 +500,19 @@ class _ParsedPassage:
 
         The shortest window that gives a number decides, so that no other numbers nearby are tried.
         """
-        claim = in_its_words(claim, self.text, self._owners)
         windows = [window for window in self._windows(claim) if window.share >= RELATED]
         for window in sorted(windows, key=lambda window: (len(window.units), -window.share)):
             begin, end = window.units[0].start, window.units[-1].end
-            found = derive(claim.text, self.text[begin:end])
+            found = derive(window.claim.text, self.text[begin:end])
             if found is not None:
-                holds = found.holds and not self._contradicted(claim, window)
+                holds = found.holds and not self._contradicted(window, NOT_CALCULATED)
                 return self._calculation(found, begin, number) if holds else None
         return None
 
-    def _contradicted(self, claim: Sentence, window: "_Window") -> bool:
-        anchor = _anchor(claim, window.units)
-        return bool(
-            find_contradiction(claim, anchor, window.units, [*self.units, self.above], NOT_CALCULATED)
-        )
+    def _contradicted(self, window: "_Window", kinds: Collection[str] = ()) -> bool:
+        claim, units = window.claim, window.units
+        every = [*self.units, self.above]
+        return bool(find_contradiction(claim, _anchor(claim, units), units, every, kinds))
 
     def _calculation(self, found: Derivation, begin: int, number: int) -> Evidence:
         """Return the sentences that hold the numbers of a calculation as evidence."""
@@ -540,9 +538,9 @@ class _ParsedPassage:
             if any(span.start < unit.end and unit.start < span.end for span in spans)
         ]
 
-    def _is_on_subject(self, claim: Sentence, window: _Window) -> bool:
+    def _is_on_subject(self, window: _Window) -> bool:
         """Return True where the window has all names of the claim that the passage has."""
-        known = [name for name in claim.names if any(unit.holds(name) for unit in self.units)]
+        known = [name for name in window.claim.names if any(unit.holds(name) for unit in self.units)]
         return all(any(unit.holds(name) for unit in window.units) for name in known)
 
     def _verbatim(self, claim: Sentence) -> tuple[int, int] | None:
@@ -561,18 +559,22 @@ class _ParsedPassage:
         return bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(after) or qualified(before, after))
 
     def _windows(self, claim: Sentence) -> Iterator[_Window]:
-        sharing = [not claim.words.isdisjoint(unit.words) for unit in self.units]
+        told = self.in_its_words(claim)
+        words = claim.words | told.words
+        sharing = [not words.isdisjoint(unit.words) for unit in self.units]
         for first, begins in enumerate(sharing):
             for last in range(first, min(first + WINDOW, len(self.units))) if begins else ():
                 if sharing[last]:
-                    yield self._window(claim, self.units[first : last + 1])
+                    units = self.units[first : last + 1]
+                    yield self._window(_nearer(claim, told, units), units)
 
     def _window(self, claim: Sentence, units: Sequence[Sentence]) -> _Window:
         given = joined(units) | self.above.words
         share = claim.share(given)
-        if share < RELATED:
-            return _Window(units, share, share)
-        return _Window(units, share, share + _forms(claim, given) - _cost(claim, units, given, self.above))
+        score = share
+        if share >= RELATED:
+            score += _forms(claim, given) - _cost(claim, units, given, self.above)
+        return _Window(claim, units, share, score)
 
 
 @dataclass(frozen=True)
@@ -595,6 +597,12 @@ def _rows_as_text(statement: str) -> list[str]:
 def _evidence(status: Status, number: int, window: _Window) -> Evidence:
     score = round(max(0.0, min(1.0, window.score)), 4)
     return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
+
+
+def _nearer(claim: Sentence, told: Sentence, units: Sequence[Sentence]) -> Sentence:
+    """Return a claim as it is written where some sentences name its subject so, else as `told`."""
+    given = joined(units)
+    return told if told is not claim and claim.share(given) < told.share(given) else claim
 
 
 def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:

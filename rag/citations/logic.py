@@ -20,7 +20,7 @@ only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|s�
 some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
 _MODES = r"""
-possible : (?<!in )(?<!of )(?<!by )(?<!since )(?<!until )\bmay\b(?!,?\s+\d)|\b(?:might|could|can(?:not)?|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|(?:て|で)も?(?:よい|良い|いい|構わない|かまわない)|可以|能够|也许
+possible : (?-i:\b(?:may|MAY)\b|\AMay\b(?!,?\s+\d))|\b(?:might|could|can(?:not)?|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|(?:て|で)も?(?:よい|良い|いい|構わない|かまわない)|可以|能够|也许
 duty     : \b(?:must|should|shall|ought|need(?:s|ed)? to|have to|has to|had to|requir\w+|mandatory|muss|müssen|soll\w*|doit|doivent|debe[n]?|tiene[n]? que)\b|해야|하여야|되어야|의무|필요|なければ|べき|必要|義務|ねばなら|必须|应该
 plan     : \b(?:expect\w*|plan(?:s|ned)? (?:to|on)|planned|planning|intend\w*|forecast\w*|anticipat\w*|aim(?:s|ed)?|will|going to|wird|werden|erwart\w+|prévo\w+|esper\w+|planea\w*)\b|예상|예정|계획|전망|것이다|予定|見込|予想|計画|見通し|预计|计划|将
 doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believed?|thought to|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|여겨[지진졌]|전해[지진졌]|생각된|可能性|とされ|と(?:は)?(?:考え|思わ|見ら|み|言わ|いわ)(?:ら)?れ|らしい|ようだ|推定|推測|据说|似乎
@@ -205,7 +205,7 @@ def qualified(before: str, after: str) -> bool:
 
     `before` and `after` are what stands before and after the quoted words in their sentence.
 
-    >>> qualified("If you are a member, ", "."), qualified("Allegedly ", "."), qualified("In May ", " and left.")
+    >>> qualified("If you are a member, ", "."), qualified("Allegedly ", "."), qualified("On 4 May ", " and left.")
     (True, True, False)
     """
     ahead = _PARTS.split(before)[-1]
