@@ -265,6 +265,7 @@ def make_pipeline(
             trees=library.forest.trees,
             scope=scope,
             profiles=library.profiles,
+            word_search=library.texts_about,
             collections=library.collections,
         ),
         scope=scope,

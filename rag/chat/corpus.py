@@ -64,6 +64,10 @@ class Corpus:
         """Yield these chunks as passages."""
         return map(Passage.from_document, self.chunks(document_ids))
 
+    def texts_about(self, words: str) -> Sequence[str]:  # noqa: ARG002
+        """Return passages in scope that use some words most; none where the words are not indexed here."""
+        return ()
+
     def has_trees(self, document_ids: frozenset[str]) -> bool:  # noqa: ARG002
         """Return True where each of these documents has a summary tree."""
         return False

@@ -394,12 +394,12 @@ class RagPipeline:
         documents = self.corpus.documents_in_scope()
         steps: tuple[Step, ...] | None = None
         llm = self._recorded("plan", turn)
-        if llm is not None and may_have_parts(asked, documents):
+        if llm is not None and may_have_parts(asked, documents, self.corpus.texts_about):
             budget = StepBudget(self.steps.seconds, self.steps.requests)
             steps = plan_with(llm, asked, budget, self.rephrase_seconds, turn.cancelled)
             note = "" if steps is not None else N_("Planned by rule: the language model made no sound plan.")
         if steps is None:
-            steps = plan_by_rule(asked, documents)
+            steps = plan_by_rule(asked, documents, self.corpus.texts_about)
         turn.watch.lap("plan")
         return Planned(asked, steps, note) if steps else None
 

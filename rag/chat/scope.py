@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
@@ -10,7 +11,7 @@ from langchain_core.documents import Document
 
 from rag.chat.corpus import Corpus, CorpusStatus
 from rag.chat.question_scope import QuestionScope, read_scope, subject
-from rag.errors import QuestionRefused
+from rag.errors import QuestionRefused, RetrievalError
 from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document
 from rag.ingest.document_profile import DocumentProfile
@@ -64,6 +65,11 @@ class Scope:
 EVERYTHING = Scope()
 
 
+WordSearch = Callable[[str, frozenset[str] | None, int], Sequence[str]]
+"""Returns the texts of the k chunks of some documents, None for all, that BM25 ranks first for some words."""
+MOST_TEXTS = 20
+
+
 @dataclass(frozen=True)
 class LibraryView(Corpus):
     """Corpus of the documents of a library that are in a scope."""
@@ -72,6 +78,7 @@ class LibraryView(Corpus):
     trees: Trees = field(kw_only=True)
     scope: Scope = field(kw_only=True)
     profiles: Callable[[], Mapping[str, DocumentProfile]] = field(kw_only=True, default=dict)
+    word_search: WordSearch | None = field(kw_only=True, default=None)
     collections: Collections | None = field(kw_only=True, default=None)
 
     def status(self) -> CorpusStatus:
@@ -108,6 +115,14 @@ class LibraryView(Corpus):
             if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
                 for batch in self.documents.chunk_batches(record.id):
                     yield from map(to_document, batch)
+
+    def texts_about(self, words: str) -> Sequence[str]:
+        """Return passages in scope that use some words most; none where the word index cannot be read."""
+        if self.word_search is None:
+            return ()
+        with suppress(RetrievalError):  # the search that follows reports it
+            return self.word_search(words, self.scope.document_ids, MOST_TEXTS)
+        return ()
 
     def has_trees(self, document_ids: frozenset[str]) -> bool:
         """Return True where each of these documents has a summary tree."""

@@ -29,8 +29,12 @@ from rag.retrieval.sentences import score_sentences
 from rag.text.dates import find_periods
 from rag.text.facts import names, nouns
 from rag.text.language import STOP_WORDS, language
+from rag.text.normalize import normalize
 
 E = TypeVar("E")
+TextsAbout = Callable[[str], Sequence[str]]
+"""Returns passages of the documents that use some words most."""
+LEAST_JOINED = 2  # passages in which two words must stand joined to be one thing: "terms and conditions"
 MOST_STEPS = 4
 LEAST_EACH = 4  # passages of each step, where the search has as many: three may be there for their tables
 WHOLE_WEIGHT = 0.25  # of the whole question's results in the search of a step, whose own weigh 1
@@ -137,8 +141,17 @@ def _code(question: str) -> str:
     return code if code in ("ko", "ja") else "en"
 
 
-def plan_by_rule(question: str, documents: Sequence[DocumentProfile] = ()) -> tuple[Step, ...]:
+def no_texts(words: str) -> Sequence[str]:  # noqa: ARG001
+    """Return no passages: for documents whose words are not known."""
+    return ()
+
+
+def plan_by_rule(
+    question: str, documents: Sequence[DocumentProfile] = (), texts: TextsAbout = no_texts
+) -> tuple[Step, ...]:
     """Return the steps of a question, none for a single one.
+
+    `texts` tells what the documents call things: whether "and" joins two of them, and where both end.
 
     >>> [step.question for step in plan_by_rule("What is the difference between a lease and a licence?")]
     ['a lease?', 'a licence?']
@@ -149,7 +162,7 @@ def plan_by_rule(question: str, documents: Sequence[DocumentProfile] = ()) -> tu
     """
     own, ending = _without_terms(question)
     code = _code(own)
-    steps = _listed(own) or _parts(own, code) or _sides(own, code, documents)
+    steps = _listed(own) or _parts(own, code) or _sides(own, code, documents, texts)
     if not 2 <= len(steps) <= MOST_STEPS or len({step.question for step in steps}) < len(steps):
         return ()
     period = _only_period(own)
@@ -166,7 +179,9 @@ def _in_period(step: str, period: str, code: str) -> str:
     return with_names(step, [period], code) if period and not find_periods(step) else step
 
 
-def may_have_parts(question: str, documents: Sequence[DocumentProfile] = ()) -> bool:
+def may_have_parts(
+    question: str, documents: Sequence[DocumentProfile] = (), texts: TextsAbout = no_texts
+) -> bool:
     """Return True where a model is asked for a plan: a comparison, or more than one question word.
 
     >>> may_have_parts("Who signed the lease which ends first?"), may_have_parts("When does the lease end?")
@@ -174,7 +189,7 @@ def may_have_parts(question: str, documents: Sequence[DocumentProfile] = ()) -> 
     """
     told = _patterns(_code(question))
     several = len(told["asks"].findall(question)) > 1 or told["parts"].search(question) is not None
-    return several or bool(plan_by_rule(question, documents))
+    return several or bool(plan_by_rule(question, documents, texts))
 
 
 def _without_terms(question: str) -> tuple[str, str]:
@@ -261,30 +276,84 @@ def with_names(question: str, found: Iterable[str], code: str = "en") -> str:
     return form.format(question, separator.join(new)) if new else question
 
 
-def _sides(question: str, code: str, documents: Sequence[DocumentProfile]) -> list[Step]:
+def _sides(question: str, code: str, documents: Sequence[DocumentProfile], texts: TextsAbout) -> list[Step]:
     """Return the sides of a comparison: its named parties or periods, or the two things it names."""
     spans = spans_apart(question, documents)
     if spans:
         paired = len(spans) == 2 and len(spans[0]) == len(spans[1])
         return [Step(one) for one in _each(question, spans if paired else spans[:1], code)]
     for pattern in _comparisons(code):
-        if found := pattern.search(question):
+        if found := _compared(pattern, question, texts):
             a, b = found["a"].strip(), found["b"].strip()
-            before, after = question[: found.start()], question[found.end() :]
+            before, after = found.string[: found.start()], found.string[found.end() :]
             if code != "en":
                 after = ""
             if not (_has_subject(a, code) and _has_subject(b, code)):
                 return []
-            return [Step(_tidy(f"{before} {side} {after}")) for side in (_with_head(a, b, code), b)]
+            sides = (_tidy(f"{before} {side} {after}") for side in (_with_head(a, b, code, texts), b))
+            return [Step(side.replace(_JOINER, " ")) for side in sides]
     return []
 
 
-def _with_head(a: str, b: str, code: str) -> str:
-    """Return the first side with the noun that both share: "query" of "query and path parameters"."""
+_JOINER = "\u2060"  # in the place of a space that a comparison must not be cut at
+
+
+def _compared(pattern: re.Pattern[str], question: str, texts: TextsAbout) -> re.Match[str] | None:
+    """Return how a pattern cuts a comparison; where it can, not within what the documents call one thing."""
+    first = found = pattern.search(question)
+    while found is not None:
+        start = found.end("a") - len(found["a"].split()[-1])
+        end = found.start("b") + len(found["b"].split()[0])
+        joined = question[start:end]
+        if not _is_one(joined, texts):
+            return found
+        question = question[:start] + joined.replace(" ", _JOINER) + question[end:]
+        found = pattern.search(question)
+    return first
+
+
+def _is_one(joined: str, texts: TextsAbout) -> bool:
+    """Return True where documents that have both words mostly have them joined so.
+
+    >>> told = "Terms and conditions apply.", "Accept the terms and conditions.", "Its terms or conditions."
+    >>> [_is_one(joined, lambda words: told) for joined in ("terms and conditions", "terms or conditions")]
+    [True, False]
+    """
+    phrase = normalize(joined)
+    words = phrase.split()
+    both = [text for text in map(normalize, texts(joined)) if words[0] in text and words[-1] in text]
+    there = sum(phrase in text for text in both)
+    return there >= LEAST_JOINED and 2 * there >= len(both)
+
+
+def _with_head(a: str, b: str, code: str, texts: TextsAbout) -> str:
+    """Return the first side with the words that both share: "iPhone net sales" of "iPhone and Mac net sales".
+
+    They are the most words at the end of the second side that the documents use after the first, too;
+    else a plural: "query" and "path parameters".
+    """
+    for head in _heads(b, code):
+        known = texts(f"{a} {head}")
+        for side in (f"{a}{head}", f"{a} {head}"):
+            if any(normalize(side) in normalize(text) for text in known):
+                return side
     words, others = a.split(), b.split()
     if code != "en" or len(words) != 1 or len(others) != 2 or not others[-1].endswith("s"):
         return a
     return f"{a} {others[-1]}"
+
+
+def _heads(side: str, code: str) -> list[str]:
+    """Return the ends of a side that another may share, longest first; after "의" or "の" where there is one.
+
+    >>> _heads("Mac net sales", "en"), _heads("맥의 매출", "ko"), _heads("契約の期間", "ja")
+    (['net sales', 'sales'], ['의 매출', '매출'], ['の期間', '期間'])
+    """
+    if code != "en":
+        owner, of, thing = side.partition("의 " if code == "ko" else "の")
+        return [of + thing, thing] if owner and thing else []
+    words = side.split()
+    return [" ".join(words[at:]) for at in range(1, len(words))]
 
 
 def _each(question: str, kinds: Sequence[Sequence[tuple[int, int]]], code: str) -> Iterator[str]:

@@ -463,6 +463,12 @@ class Library:
         """Return the inverse document frequency of a token in the word index."""
         return self.indexes.words.answering.rarity(token)
 
+    def texts_about(self, words: str, document_ids: Collection[str] | None, k: int) -> list[str]:
+        """Return the texts of the `k` chunks that BM25 ranks first for some words."""
+        ids = [id_ for id_, _ in self.indexes.words.answering.search(words, k, document_ids)]
+        chunks = self.documents.chunks_by_id(ids)
+        return [chunks[id_].text for id_ in ids if id_ in chunks]
+
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         """Add the chunks to the word index; who stops at the last step finds the document searchable."""
         ids, done = self.documents.chunk_ids_of(record.id), 0

@@ -80,6 +80,33 @@ def test_a_question_with_parts_is_planned_by_rule(question: str, steps: list[str
     assert len(planned) == steps if isinstance(steps, int) else planned == steps
 
 
+TOLD = (
+    "iPhone net sales rose. Mac net sales fell.",
+    "Research and development expense was flat, and so was the gross margin.",
+    "Research and development expense rose.",
+    "아이폰의 매출은 늘었고 맥의 매출은 줄었다.",
+    "賃貸契約の期間は二年です。保証契約の期間は一年です。",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "steps"),
+    [
+        ("Compare iPhone and Mac net sales.", ["iPhone net sales", "Mac net sales"]),
+        ("Compare iPhone and the gross margin.", ["iPhone", "the gross margin"]),
+        (
+            "Compare research and development expense and the gross margin.",
+            ["research and development expense", "the gross margin"],
+        ),
+        ("What is the difference between research and development?", ["research?", "development?"]),
+        ("아이폰과 맥의 매출을 비교해 줘", ["아이폰의 매출", "맥의 매출"]),
+        ("賃貸契約と保証契約の期間の違いは?", ["賃貸契約の期間", "保証契約の期間"]),
+    ],
+)
+def test_a_comparison_is_cut_where_the_documents_end_a_name(question: str, steps: list[str]):
+    assert [step.question for step in plan_by_rule(question, texts=lambda _: TOLD)] == steps
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -158,6 +185,13 @@ def test_a_later_step_searches_for_what_an_earlier_one_found(library: Library):
     assert all(
         one.status == "verified" and 1 <= one.marker <= len(sources.passages) for one in done.citations
     )
+
+
+def test_a_comparison_is_cut_by_the_words_of_the_library(library: Library):
+    put(library, "iPhone net sales rose by 2. Mac net sales fell by 7.", "sales.md")
+    plan, *_ = asked(make_pipeline(Settings(), library, None), "Compare iPhone and Mac net sales.")
+    assert plan is not None
+    assert [step.question for step in plan.steps] == ["iPhone net sales", "Mac net sales"]
 
 
 def test_a_model_plans_completes_a_step_and_answers_from_the_union(library: Library, fake_llm: FakeLLM):
