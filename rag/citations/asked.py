@@ -78,6 +78,9 @@ SUPERLATIVE = re.compile(
 )
 _SAME = (frozenset({"revenue", "sale", "turnover"}), frozenset({"income", "profit"}))
 """Words that name the same figure."""
+_LOST = frozenset({"loss", "losse"})
+_EARNED = frozenset({"income", "profit", "earning"})
+"""What a loss is one of: its row is named "Operating income (loss)", and its number has a sign."""
 _CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}|\s?시\s?\d{1,2}분|時\d{1,2}分)(?!\d)")
 Kind = Literal["value", "change", "difference", "share", "sum"]
 _FROM = re.compile(r"\bfrom\b[^.;\d]{0,40}\Z", re.IGNORECASE)
@@ -131,6 +134,7 @@ class TableStatement:
         self.words |= {"total"} if _SUM.search(text) else set()
         for same in _SAME:
             self.words |= same if self.words & same else set()
+        self.words |= _EARNED if self.words & _LOST else set()
         self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
         self.times = periods(text)
         self.of_rows: list[StatedTime] = []  # times that rows state, and no column

@@ -290,6 +290,8 @@ class TableLookup:
             for word in label:
                 if word in here:
                     cost += weights[word] * COSTS["label named"]
+                elif word == "total":
+                    continue  # what has no part named is the whole
                 elif word in of_others:
                     cost += weights[word] * COSTS["label of another number"]
                 else:
@@ -369,7 +371,17 @@ class TableLookup:
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
             and len(placed.lacks(said.rest)) <= SPARE
+            and (len(said.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
         )
+
+    def _has_others(self, placed: _Placed) -> bool:
+        """Return True where a row has numbers of one time in several columns: by region, by level."""
+        cell = placed.cell
+        return any(
+            p.table == placed.table and p.cell.row_start == cell.row_start and p.is_value
+            and p.cell.periods == cell.periods and p.cell.column != cell.column
+            for p in self._cells
+        )  # fmt: skip
 
     def _with_before(
         self, said: TableStatement, asked: AskedNumber, held: Sequence[_Placed], here: Sequence[_Placed]
@@ -658,7 +670,10 @@ def _fits(quantity: Quantity, placed: _Placed, lead: str) -> bool:
     """Return True where a number is a cell's, and is called a loss where that may be one."""
     cell = placed.cell
     lost = bool(_LOSS.search(lead)) or quantity.value < 0
-    if "(loss" in f"{cell.row} {cell.section}".casefold() and lost != (cell.quantity.value < 0):
+    labels = f"{cell.row} {cell.section}"
+    if "(loss" in labels.casefold() and lost != (cell.quantity.value < 0):
+        return False
+    if lost and cell.quantity.value > 0 and not _LOSS.search(labels):
         return False
     if quantity.value < 0 < cell.quantity.value:
         return False
@@ -726,13 +741,16 @@ def _plain(value: Decimal, cell: TableCell) -> str:
 # Words
 
 
+_JOINING = ("and", "of", "the", "a", "및", "to", "as")
+
+
 def _label_words(row: str) -> tuple[str, ...]:
     """Return the words of a row's label, without periods and what is in brackets."""
     bare = re.sub(r"\([^)]*\)|\*+", " ", row)
     for period in reversed(periods(bare)):
         bare = bare[: period.start] + " " + bare[period.end :]
     words = [fold(match[0]) for match in WORD.finditer(bare)]
-    return tuple(dict.fromkeys(w for w in words if w not in ("and", "of", "the", "a", "및", "to", "as")))
+    return tuple(dict.fromkeys(w for w in words if w not in _JOINING and not w.isdigit()))
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:
