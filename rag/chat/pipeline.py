@@ -294,13 +294,13 @@ class RagPipeline:
     def find(
         self, text: str, cancelled: Cancel = never, *, widened: bool = False
     ) -> Generator[Aside, None, list[Passage]]:
-        """Yield the asides of a search for a text as it is written; return the passages.
+        """Yield the asides of a search for a text as it is written; return the passages, with documents.
 
         A `widened` one is not narrowed to the documents that the text names.
         """
         turn = Request(text, widened=widened, literal=True, cancelled=cancelled)
         found = yield from self._retrieve(make_standalone(text, ()), turn)
-        return [Passage.from_document(document) for document in found]
+        return [self._introduced(Passage.from_document(document)) for document in found]
 
     def check(
         self,

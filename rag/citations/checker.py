@@ -173,11 +173,13 @@ class Checker:
     ):
         owners = [_owners(passage, passages) for passage in passages]
         self._passages = [_ParsedPassage(*pair) for pair in zip(passages, owners, strict=True)]
-        own_names = {
-            number: owner | frozenset(content_words(f"{p.document} {p.heading} {p.about} {' '.join(owner)}"))
-            for number, (p, owner) in enumerate(zip(passages, owners, strict=True), 1)
-        }
-        self._tables = TableLookup([(n, p.text, p.heading) for n, p in enumerate(passages, 1)], own_names)
+        named = [owner | frozenset(content_words(" ".join(owner))) for owner in owners]
+        about = [content_words(f"{p.document} {p.heading} {p.about}") for p in passages]
+        self._tables = TableLookup(
+            [(n, p.text, p.heading) for n, p in enumerate(passages, 1)],
+            {n: names.union(words) for n, (words, names) in enumerate(zip(about, named, strict=True), 1)},
+            {n: names for n, (p, names) in enumerate(zip(passages, named, strict=True), 1) if p.about},
+        )
         self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
@@ -398,12 +400,12 @@ def _owners(passage: Passage, passages: Sequence[Passage]) -> frozenset[str]:
     """Return the names that "the Company" of a passage may stand for.
 
     They are the party that its document names; where that is unknown, words of the document's name, and
-    names in the passages' texts. A name that is also written in lower case is a word: Services, Products.
+    names in the texts of such documents. One also written in lower case is a word: Services, Products.
     """
     titles = {word.casefold() for word in re.findall(r"[^\W\d_]{3,}", passage.document)}
     if passage.about:
         return frozenset(titles | {name.casefold() for name in re.findall(r"[^\W\d_]{2,}", passage.about)})
-    text = " ".join(p.text for p in passages)
+    text = " ".join(p.text for p in passages if not p.about)
     common = set(re.findall(r"(?<![\w.])[a-z]{2,}(?![\w.]*\.\w)", text))
     told = {name.casefold() for name in names(text) if name.isascii() and not name.isupper()}
     companies = {name.casefold() for name in _COMPANY.findall(text)}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from math import fsum
+from types import MappingProxyType
 
 from rag.citations.arithmetic import multiple
 from rag.citations.asked import (
@@ -40,6 +41,7 @@ SPARE = 1  # content words of a statement that neither labels nor caption say: "
 LEAST_LABEL = 0.5  # share of a row's label that a statement must name
 COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not named": 0.6, "section not named": 0.3,
          "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
+NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
 _FISCAL_END = re.compile(
     r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
@@ -143,16 +145,23 @@ class _Placed:
 class TableLookup:
     """Tables of numbered passages, in which statements are looked up.
 
-    `own_names` are, by the passage's number, the words by which a statement may name its document.
+    By the passage's number, `about` are the words on its document, unless they are labels here, and `owners`
+    the names of whom it is about: a statement may have them beside a cell's labels.
     """
 
     def __init__(
-        self, texts: Sequence[tuple[int, str, str]], own_names: Mapping[int, Collection[str]] | None = None
+        self,
+        texts: Sequence[tuple[int, str, str]],
+        about: Mapping[int, Collection[str]] = NOTHING,
+        owners: Mapping[int, Collection[str]] = NOTHING,
     ):
         placed = [(n, cell) for n, text, above in texts for cell in cells(text, above)]
         labels = content_words(" ".join({f"{c.row} {c.column} {c.section}" for _, c in placed}))
-        own = {number: frozenset(words).difference(labels) for number, words in (own_names or {}).items()}
-        self._cells = [_Placed(n, cell, own.get(n, frozenset())) for n, cell in placed]
+        own = {
+            n: frozenset(about.get(n, ())).difference(labels) | frozenset(owners.get(n, ()))
+            for n, _, _ in texts
+        }
+        self._cells = [_Placed(n, cell, own[n]) for n, cell in placed]
         self._labels = " ".join({f"{c.row} | {c.column} | {c.section} |" for _, c in placed})
         self._texts = {n: text for n, text, _ in texts}
         self._rows = Counter(word for row in {p.row for p in self._cells} for word in row)
@@ -745,12 +754,13 @@ _JOINING = ("and", "of", "the", "a", "및", "to", "as")
 
 
 def _label_words(row: str) -> tuple[str, ...]:
-    """Return the words of a row's label, without periods and what is in brackets."""
+    """Return the words of a row's label, without periods and what is in brackets; none of mere numbers."""
     bare = re.sub(r"\([^)]*\)|\*+", " ", row)
     for period in reversed(periods(bare)):
         bare = bare[: period.start] + " " + bare[period.end :]
     words = [fold(match[0]) for match in WORD.finditer(bare)]
-    return tuple(dict.fromkeys(w for w in words if w not in _JOINING and not w.isdigit()))
+    told = tuple(dict.fromkeys(word for word in words if word not in _JOINING))
+    return () if all(word.isdigit() for word in told) else told
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:

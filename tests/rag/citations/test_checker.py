@@ -273,3 +273,23 @@ def test_listed_numbers_and_numbers_of_the_year_before_are_told_apart(
     assert checker.check(true).status == "verified"
     assert checker.check(false).status != "verified"
     assert checker.check(true).said == ""
+
+
+PROFIT = (
+    "| (in millions) | Q3 2023 |\n|---|---|\n| Net income attributable to Acme | 310 |\n| Revenue | 9,870 |\n"
+)
+
+
+def of(company: str, id_: str = "d") -> Passage:
+    return Passage(
+        id_, id_, "10-q.pdf", "", None, "", 0, len(PROFIT), PROFIT, about=f"{company} Inc., Q3 2023"
+    )
+
+
+def test_a_companys_name_says_whose_table_it_is_and_no_other_ones():
+    said = "Acme had revenue of $9,870 million in Q3 2023."
+    assert Checker([of("Acme")]).check(said).status == "verified"
+    assert Checker([of("Bolt")]).check(said).status != "verified"
+    unknown = replace(of("Bolt"), about="", text=PROFIT.replace("Acme", "us"))
+    told = replace(of("Acme", "e"), text="Acme makes lamps. Acme is old.")
+    assert Checker([unknown, told]).check(said).status != "verified"

@@ -204,3 +204,41 @@ def test_a_multiple_is_calculated_and_a_hedge_is_not_read():
     tripled = read("Bonn roughly tripled to $2.8 billion in 2023.", table)
     assert tripled is None or not tripled.holds
     assert read("Ulm may have reached $6.0 billion in 2023.", table) is None
+
+
+PROFITS = """| (in millions) | Q3 2023 | Q3 2022 |
+|---|---|---|
+| North: | | |
+| Operating income | 41 | 38 |
+| South: | | |
+| Operating income | 19 | 22 |
+
+Reconciliation, in millions:
+
+| | Q3 2023 | Q3 2022 |
+|---|---|---|
+| Total operating income | 60 | 60 |
+| Other income (loss) | (8) | 5 |
+"""
+LEVELS = "| March 1, 2023 | Quoted | Observed |\n|---|---|---|\n| Total assets | 2,666 | 471 |\n"
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ("Operating income was $60 million in Q3 2023.", True),  # no part is named
+        ("There was an operating loss of $60 million in Q3 2023.", False),
+        ("Operating income of the South was $19 million in Q3 2023.", True),
+        ("There was an other loss of $8 million in Q3 2023.", True),
+        ("Other income was $8 million in Q3 2023.", False),
+    ],
+)
+def test_a_part_is_not_the_whole_and_an_income_no_loss(claim: str, holds: bool):
+    found = read(claim, PROFITS)
+    assert (found is not None and found.holds) == holds
+
+
+def test_a_number_differs_from_none_of_several_columns_that_are_not_named():
+    assert read("Total assets were $185 billion on March 1, 2023.", LEVELS) is None
+    found = read("Quoted total assets were 2,700 on March 1, 2023.", LEVELS)
+    assert found is not None and found.said == "2,666"
