@@ -176,7 +176,7 @@ class Checker:
         named = [owner | frozenset(content_words(" ".join(owner))) for owner in owners]
         about = [content_words(f"{p.document} {p.heading} {p.about}") for p in passages]
         self._tables = TableLookup(
-            [(n, p.text, p.heading) for n, p in enumerate(passages, 1)],
+            [(n, p.text, p.heading, p.about) for n, p in enumerate(passages, 1)],
             {n: names.union(words) for n, (words, names) in enumerate(zip(about, named, strict=True), 1)},
             {n: names for n, (p, names) in enumerate(zip(passages, named, strict=True), 1) if p.about},
         )

@@ -145,28 +145,29 @@ class _Placed:
 class TableLookup:
     """Tables of numbered passages, in which statements are looked up.
 
+    `texts` are the passages: number, text, the heading above it, and the line on its document.
     By the passage's number, `about` are the words on its document, unless they are labels here, and `owners`
     the names of whom it is about: a statement may have them beside a cell's labels.
     """
 
     def __init__(
         self,
-        texts: Sequence[tuple[int, str, str]],
+        texts: Sequence[tuple[int, str, str, str]],
         about: Mapping[int, Collection[str]] = NOTHING,
         owners: Mapping[int, Collection[str]] = NOTHING,
     ):
-        placed = [(n, cell) for n, text, above in texts for cell in cells(text, above)]
+        placed = [(n, cell) for n, text, above, line in texts for cell in cells(text, above, line)]
         labels = content_words(" ".join({f"{c.row} {c.column} {c.section}" for _, c in placed}))
         own = {
             n: frozenset(about.get(n, ())).difference(labels) | frozenset(owners.get(n, ()))
-            for n, _, _ in texts
+            for n, *_ in texts
         }
         self._cells = [_Placed(n, cell, own[n]) for n, cell in placed]
         self._labels = " ".join({f"{c.row} | {c.column} | {c.section} |" for _, c in placed})
-        self._texts = {n: text for n, text, _ in texts}
+        self._texts = {n: text for n, text, *_ in texts}
         self._rows = Counter(word for row in {p.row for p in self._cells} for word in row)
         self._weights = _weights(self._cells)
-        self._quarters = _quarters(self._cells, [text for _, text, _ in texts]) if self._cells else {}
+        self._quarters = _quarters(self._cells, [text for _, text, *_ in texts]) if self._cells else {}
 
     def __bool__(self) -> bool:
         return bool(self._cells)
@@ -374,12 +375,13 @@ class TableLookup:
         return self._with_before(said, asked, held, here)
 
     def _is_sure(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
-        """Return True where a statement names a cell with no word left over, so that another number differs."""
+        """Return True where a statement names a cell, and no name is left over, so that another number differs."""
         named = len(said.named(placed.row)) == len(placed.row) > 0
         return (
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
             and len(placed.lacks(said.rest)) <= SPARE
+            and not placed.lacks(said.rest & said.names)
             and (len(said.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
         )
 

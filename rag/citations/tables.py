@@ -79,8 +79,10 @@ class _Column:
     is_change: bool = False
 
 
-def cells(text: str, above: str = "") -> tuple[TableCell, ...]:
+def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
     r"""Return the cells of a passage's tables; `above` is the heading that stands over the passage.
+
+    `about` is the line on its document, whose unit a table has that states none.
 
     >>> [(c.row, c.column, str(c.quantity.value)) for c in cells("In millions\n\n| | 2023 |\n|---|---|\n| Mac | 6,840 |")]
     [('Mac', '2023', '6840000000')]
@@ -90,9 +92,13 @@ def cells(text: str, above: str = "") -> tuple[TableCell, ...]:
     at = table = 0
     while at < len(lines) and len(found) < MOST_CELLS:
         end = _markdown_end(lines, at)
-        rows = list(_markdown(lines[at:end], lines[max(0, at - 4) : at], above, table)) if end > at else []
+        rows = (
+            list(_markdown(lines[at:end], lines[max(0, at - 4) : at], (above, about), table))
+            if end > at
+            else []
+        )
         if end == at:
-            end, rows = _loose(lines, at, above, table)
+            end, rows = _loose(lines, at, (above, about), table)
         found += rows
         table += bool(rows)
         at = max(end, at + 1)
@@ -126,12 +132,14 @@ def split_row(line: str) -> list[tuple[str, int]]:
     return found
 
 
-def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table: int) -> Iterator[TableCell]:
+def _markdown(
+    lines: Sequence[_Line], before: Sequence[_Line], over: tuple[str, str], table: int
+) -> Iterator[TableCell]:
+    above, about = over
     head = [cell for cell, _ in split_row(lines[0].text)]
     caption = " ".join(line.text for line in before if "|" not in line.text)
     around = f"{above} {caption} {head[0] if head else ''}"
     columns = [_column(text) for text in head]
-    units = f"{above} {caption} {head[0] if head else ''}"
     section = ""
     for line in lines[2:]:
         row = split_row(line.text)
@@ -141,10 +149,21 @@ def _markdown(lines: Sequence[_Line], before: Sequence[_Line], above: str, table
         for number, (cell, at) in enumerate(row[1:], 1):
             column = columns[number] if number < len(columns) else _Column()
             made = _cell(
-                row[0][0], cell, column, (section, around, f"{units} {column.text}"), line, at, table
+                row[0][0],
+                cell,
+                column,
+                (section, around, _or(f"{around} {column.text}", about)),
+                line,
+                at,
+                table,
             )
             if made is not None:
                 yield made
+
+
+def _or(told: str, about: str) -> str:
+    """Return the text that states a table's unit: what is told with it, else the line on its document."""
+    return told if stated_scale(told) else f"{told} {about}"
 
 
 def _column(text: str) -> _Column:
@@ -224,7 +243,7 @@ def _read_row(line: str) -> _Row | None:
     return None if len(values) == 1 and (long or years) else (label, values)
 
 
-def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int, list[TableCell]]:
+def _loose(lines: Sequence[_Line], at: int, over: tuple[str, str], table: int) -> tuple[int, list[TableCell]]:
     """Return the end of the loose table that begins at a line, and its cells; nothing where there is none."""
     first = _row_at(lines, at)
     if first is None:
@@ -243,7 +262,7 @@ def _loose(lines: Sequence[_Line], at: int, above: str, table: int) -> tuple[int
         end += 1
     if len(rows) < (2 if width > 1 else 3):
         return at, []
-    return rows[-1] + 1, list(_loose_cells(lines, rows, width, above, table))
+    return rows[-1] + 1, list(_loose_cells(lines, rows, width, over, table))
 
 
 def _row_at(lines: Sequence[_Line], at: int, width: int = 0) -> _Row | None:
@@ -256,9 +275,10 @@ def _row_at(lines: Sequence[_Line], at: int, width: int = 0) -> _Row | None:
 
 
 def _loose_cells(
-    lines: Sequence[_Line], rows: Sequence[int], width: int, above: str, table: int
+    lines: Sequence[_Line], rows: Sequence[int], width: int, over: tuple[str, str], table: int
 ) -> Iterator[TableCell]:
     """Yield the cells of loose rows; lines between two rows are a section, or head the rows after them."""
+    above, about = over
     top = _head(lines, rows[0])
     units = " ".join([above, *(line.text for line in top)])
     caption, columns, section, before = units, [_Column()] * width, "", rows[0] - len(top)
@@ -276,7 +296,13 @@ def _loose_cells(
         before = number + 1
         for (cell, at), column in zip(values, columns, strict=False):
             made = _cell(
-                label, cell, column, (section, caption, f"{units} {caption}"), lines[number], at, table
+                label,
+                cell,
+                column,
+                (section, caption, _or(f"{units} {caption}", about)),
+                lines[number],
+                at,
+                table,
             )
             if made is not None:
                 yield made

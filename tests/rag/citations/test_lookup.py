@@ -21,7 +21,7 @@ MODELS = "| Model | Size (M) | Dev | Test |\n|---|---|---|---|\n| Alba | 110 | 8
 
 
 def read(claim: str, text: str = LOOSE) -> Reading | None:
-    return TableLookup([(1, text, "")]).read(claim)
+    return TableLookup([(1, text, "", "")]).read(claim)
 
 
 @pytest.mark.parametrize(
@@ -242,3 +242,17 @@ def test_a_number_differs_from_none_of_several_columns_that_are_not_named():
     assert read("Total assets were $185 billion on March 1, 2023.", LEVELS) is None
     found = read("Quoted total assets were 2,700 on March 1, 2023.", LEVELS)
     assert found is not None and found.said == "2,666"
+
+
+def test_a_table_without_a_unit_has_that_of_its_document():
+    text = "| | Q3 2023 |\n|---|---|\n| Total revenue | 56,517 |\n"
+    lookup = TableLookup([(1, text, "", "Acme Inc., 10-Q, in millions")])
+    found = lookup.read("Total revenue was $56.5 billion in Q3 2023.")
+    assert found is not None and found.holds
+
+
+def test_a_number_differs_from_none_of_another_company():
+    text = "| (in millions) | Q3 2023 |\n|---|---|\n| Total revenue | 56,517 |\n"
+    assert read("Total revenue of Bolt was $9,870 million in Q3 2023.", text) is None
+    found = read("Total revenue was $9,870 million in Q3 2023.", text)
+    assert found is not None and found.said == "56,517"
