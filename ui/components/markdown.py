@@ -116,6 +116,7 @@ class Link:
     target: str
     hint: str
     sign: str = ""  # shown after the number: a check mark where the source says the statement
+    shown: int = 0  # number shown in place of the marker's, where they differ
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ class _Blocks:
             return escape_line(mark.text)
         sign = f" {mark.sign}" * bool(mark.sign)
         hint = re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", " ".join(clean(mark.hint).split()))
-        return f'[\\[{mark.number}{sign}\\]](#cite-{mark.target} "{hint}")'
+        return f'[\\[{mark.shown or mark.number}{sign}\\]](#cite-{mark.target} "{hint}")'
 
     def _bare(self, text: str) -> str:
         """Restore the original markers, where no link or note is possible."""
