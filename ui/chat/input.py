@@ -16,7 +16,7 @@ from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
-from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.scope import NarrowedTo
 from rag.chat.steps import Planned
 from rag.i18n import _, ngettext, translated
 from rag.jobs import Job
@@ -231,7 +231,7 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case Planned() | SearchedIn() | NarrowedTo() | Coverage():
+            case Planned() | NarrowedTo() | Coverage():
                 self._show_search(event)
             case Reworked() | Reranking() | ReadingPlan(begun=True):
                 self.status.caption(_doing(event))
@@ -250,7 +250,7 @@ class _PartialAnswer:
             with self.failures:
                 message.show_degraded((event,))
 
-    def _show_search(self, event: Planned | SearchedIn | NarrowedTo | Coverage) -> None:
+    def _show_search(self, event: Planned | NarrowedTo | Coverage) -> None:
         """Show where is searched, and the steps, in one place that changes after each of them."""
         if not isinstance(event, Planned):
             self.query.caption(scope.told(event))
