@@ -121,9 +121,9 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     uploader(here, limit_mb)
     if not documents:
         offer_sample(here)
-    introduction.show_newest(documents, here, document_panel.choose)
     if services().llm is None:
-        show_first_model(services())
+        show_first_model(services(), brief=bool(documents))
+    introduction.show_newest(documents, here, document_panel.choose)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
