@@ -5,7 +5,7 @@ from rag.chat.scope import Scope
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
-from rag.sample import sample_text
+from rag.sample import SAMPLES, sample_in
 from rag.settings import Settings
 from storage.database import Database
 
@@ -28,7 +28,7 @@ def added(library: Library, name: str, content: bytes):
 
 @pytest.fixture(scope="module")
 def sample(library: Library):
-    return added(library, "sample.md", sample_text())
+    return added(library, "sample.md", sample_in("en").content)
 
 
 def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample):
@@ -41,6 +41,13 @@ def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample
         "When was the second quay opened?",
         "How much does a ship under 100 metres pay?",
     )
+
+
+@pytest.mark.parametrize("code", SAMPLES)
+def test_each_sample_document_is_introduced_with_its_question(library: Library, code: str):
+    one = sample_in(code)
+    *_, last = introduce(*added(library, one.name, one.content))
+    assert one.question in last.questions and len(last.questions) == 3
 
 
 def test_the_summary_is_of_the_documents_own_sentences(sample):
