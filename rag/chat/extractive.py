@@ -40,14 +40,20 @@ class AnswerPart:
 
 
 def write(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
+    question: str,
+    passages: Sequence[Passage],
+    picks: Sequence[Pick],
+    *,
+    doubtful: bool,
+    worded: str = "",
 ) -> Iterator[AnswerPart]:
     """Yield the parts of an extractive answer: the best sentence in bold, then the other picks.
 
     A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
-    found. Joined they are the text that each citation's `answer_start` and `answer_end` count in.
+    found. `worded` is the question with all of its words, which say the column of a table. Joined they are the text that each citation's `answer_start` and `answer_end` count in.
     """
-    yield from _parts(_paragraphs(question, passages, picks, doubtful=doubtful), passages)
+    told = _paragraphs(question, passages, picks, doubtful=doubtful, worded=worded or question)
+    yield from _parts(told, passages)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ def write_steps(
             for one in quotes
             for paragraph in (
                 (step_heading(one.words), None),
-                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful),
+                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful, worded=one.words),
             )
         ),
         passages,
@@ -97,14 +103,14 @@ def _parts(
 
 
 def _paragraphs(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
+    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool, worded: str
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
         yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
     for place, pick in enumerate(picks):
         passage = passages[pick.number - 1]
         told = _lead(passage, pick) if place == 0 and not doubtful else quoted(passage, pick.start, pick.end)
-        yield _marked(told, pick.number, question), pick
+        yield _marked(told, pick.number, worded), pick
 
 
 def _lead(passage: Passage, pick: Pick) -> str:
