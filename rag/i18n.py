@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from string import Formatter
@@ -276,6 +276,19 @@ def written_month(day: date) -> str:
     from babel.dates import format_skeleton
 
     return format_skeleton("yMMMM", day, locale=language())
+
+
+def short_moment(moment: datetime, today: date, *, exact: bool = False) -> str:
+    """Return the time of a moment of today, or its day, in the present language: "14:05", "Nov 2".
+
+    An `exact` one has seconds, or the time beside the day.
+    """
+    from babel.dates import format_skeleton
+
+    of_today = moment.date() == today
+    clock = format_skeleton("Hms" if exact and of_today else "Hm", moment, locale=language())
+    day = format_skeleton("MMMd", moment, locale=language())
+    return clock if of_today else f"{day} {clock}" if exact else day
 
 
 def enumerated(names: Sequence[str]) -> str:

@@ -96,7 +96,8 @@ function translate(words) {
     for (const text of element.childNodes) {
       if (text.nodeType !== Node.TEXT_NODE) continue;
       const [, size, said] = text.nodeValue.match(/^([\\d.]+ ?[KMGT]?B)? ?(.*)$/s);
-      const other = Object.hasOwn(words, said) ? words[said].replace('{size}', size) : said;
+      const apart = size?.replace(/ ?(?=[KMGT]?B$)/, ' ');  // 50MB -> 50 MB
+      const other = Object.hasOwn(words, said) ? words[said].replace('{size}', apart) : said;
       if (other !== said) text.nodeValue = other;
     }
   }
@@ -156,7 +157,7 @@ def _streamlit_words() -> dict[str, str]:
         "Press Ctrl+Enter to submit form": _("Press {key} to submit", key="Ctrl+Enter"),
         "Press ⌘+Enter to submit form": _("Press {key} to submit", key="⌘+Enter"),
         "Upload": _("Choose files"),
-        "per file": _("{size} per file", size="{size}"),
+        "per file": _("Up to {size} per file", size="{size}"),
         "Add files": _("Add files"),
         "System": _("Automatic"),
         "Light": _("Light"),

@@ -132,6 +132,7 @@ def answer(
     embedder: Embeddings | None = None,
     rarity: Rarity | None = None,
     judge: Judge | None = None,
+    worded: str = "",
     said: str = "",
     so_far: str = "",
     outside: bool = False,
@@ -144,7 +145,8 @@ def answer(
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
 
-    `said` is the last answer where more of it is asked for: an extractive answer does not quote it again.
+    `worded` is the question with the periods and documents that its answer is looked for without. `said` is
+    the last answer where more of it is asked for: an extractive answer does not quote it again.
     `so_far` is the text of an answer that was cut off: its whole sentences are the first token, and the model
     continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
     documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
@@ -156,7 +158,7 @@ def answer(
     if llm is None and passages and steps:
         yield from _extracted_steps(question, passages, steps, embedder, rarity, k, cancelled)
     elif llm is None or not passages:
-        yield from _extracted(question, passages, embedder, rarity, said, k, cancelled)
+        yield from _extracted(question, worded, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         before += summaries_text(passages, llm.settings.context_tokens // 8)
@@ -199,6 +201,7 @@ def rework(
 
 def _extracted(
     question: str,
+    worded: str,
     passages: Sequence[Passage],
     embedder: Embeddings | None,
     rarity: Rarity | None,
@@ -213,7 +216,9 @@ def _extracted(
     picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
-    yield from written(write(question, shown, picks, doubtful=not decision.answered), cancelled)
+    yield from written(
+        write(question, shown, picks, doubtful=not decision.answered, worded=worded), cancelled
+    )
 
 
 def _extracted_steps(

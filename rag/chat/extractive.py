@@ -14,7 +14,7 @@ from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.retrieval.spelling import corrected
 from rag.text.language import language
 from rag.text.markers import inert
-from rag.text.tables import TableRow, markdown_table, read_tables, rows, whole_caption
+from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.tokenize import tokens
 
 NOT_FOUND = {
@@ -40,14 +40,21 @@ class AnswerPart:
 
 
 def write(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
+    question: str,
+    passages: Sequence[Passage],
+    picks: Sequence[Pick],
+    *,
+    doubtful: bool,
+    worded: str = "",
 ) -> Iterator[AnswerPart]:
     """Yield the parts of an extractive answer: the best sentence in bold, then the other picks.
 
     A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
-    found. Joined they are the text that each citation's `answer_start` and `answer_end` count in.
+    found. `worded` is the question with all of its words, which say the column of a table. Joined they are the
+    text that each citation's `answer_start` and `answer_end` count in.
     """
-    yield from _parts(_paragraphs(question, passages, picks, doubtful=doubtful), passages)
+    told = _paragraphs(question, passages, picks, doubtful=doubtful, worded=worded or question)
+    yield from _parts(told, passages)
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ def write_steps(
             for one in quotes
             for paragraph in (
                 (step_heading(one.words), None),
-                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful),
+                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful, worded=one.words),
             )
         ),
         passages,
@@ -97,14 +104,14 @@ def _parts(
 
 
 def _paragraphs(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool
+    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool, worded: str
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
         yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
     for place, pick in enumerate(picks):
         passage = passages[pick.number - 1]
         told = _lead(passage, pick) if place == 0 and not doubtful else quoted(passage, pick.start, pick.end)
-        yield _marked(told, pick.number), pick
+        yield _marked(told, pick.number, worded), pick
 
 
 def _lead(passage: Passage, pick: Pick) -> str:
@@ -117,9 +124,11 @@ def _lead(passage: Passage, pick: Pick) -> str:
     return told.replace(best, f"**{best}**")
 
 
-def quoted_part(passage: Passage, number: int, start: int, end: int, after: int) -> AnswerPart:
+def quoted_part(
+    passage: Passage, number: int, start: int, end: int, after: int, question: str = ""
+) -> AnswerPart:
     """Return the quote of a passage's span as a paragraph after `after` characters, with its citation."""
-    words = _marked(quoted(passage, start, end), number)
+    words = _marked(quoted(passage, start, end), number, question)
     place = (passage.start + start, passage.start + end)
     here = (after + 2, after + 2 + len(words))
     return AnswerPart("\n\n" + words, Citation(number, *here, "verified", *place, passage.text[start:end]))
@@ -147,8 +156,32 @@ def _header_above(passage: Passage) -> tuple[str, ...]:
     return tuple(header.split(" | ")) if " | " in header else ()
 
 
-def _marked(words: str, number: int) -> str:
-    return f"{words[:-1]}[{number}] |" if words.endswith(" |") else f"{words} [{number}]"
+def _marked(words: str, number: int, question: str) -> str:
+    """Return a quote with its marker: after it, or in the last row of a table."""
+    table = next(reversed(read_tables(words)), None) if words.endswith(" |") else None
+    if table is None or not table.rows:
+        return f"{words[:-1]}[{number}] |" if words.endswith(" |") else f"{words} [{number}]"
+    last = table.rows[-1]
+    row = [escape_bars(cell) for cell in last.cells]
+    at = asked_column(question, table.header, row)
+    row[at] = f"{row[at]} [{number}]"
+    return f"{words[: last.start]}| {' | '.join(row)} |"
+
+
+def asked_column(question: str, header: Sequence[str], row: Sequence[str]) -> int:
+    """Return the column of a row that a question names by its header, else the first that has words.
+
+    >>> asked_column("How many in 2025?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
+    1
+    >>> asked_column("How much grain?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
+    0
+    """
+    asked = frozenset(tokens(question))
+    named = [len(asked & frozenset(tokens(cell))) for cell in header[: len(row)]]
+    best = max(named[1:], default=0)
+    if best and named[1:].count(best) == 1:
+        return named.index(best, 1)
+    return next((at for at, cell in enumerate(row) if cell), len(row) - 1)
 
 
 def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:

@@ -368,11 +368,11 @@ class RagPipeline:
         if not passages and (reason := nothing_to_search(turn.question, self.corpus.status())) is not None:
             yield from _reply_events(reason)
             return
-        asked = understood.text if self.answer_rephrased else turn.question
+        asked = worded = understood.text if self.answer_rephrased else turn.question
         if self.llm is None and not turn.literal:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         said = turn.last_answer if turn.goes_on else ""
-        yield from self._write(asked, passages, turn, said=said, steps=steps)
+        yield from self._write(asked, passages, turn, worded=worded, said=said, steps=steps)
 
     def _passages(
         self, understood: StandaloneQuestion, turn: Request
@@ -591,6 +591,7 @@ class RagPipeline:
         passages: Sequence[Passage],
         turn: Request,
         *,
+        worded: str = "",
         said: str = "",
         so_far: str = "",
         steps: Sequence[Step] = (),
@@ -603,6 +604,7 @@ class RagPipeline:
             embedder=self.embedder,
             rarity=self.corpus.rarity,
             judge=self.judge,
+            worded=worded,
             said=said,
             so_far=so_far,
             outside=self.lost_in_the_middle_order,

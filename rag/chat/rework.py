@@ -112,7 +112,7 @@ def quotes_again(message: str, turn: PastTurn, kind: Rework) -> Iterator[AnswerP
     yield AnswerPart(said)
     length = len(said)
     for marker, start, end in _spans(message, turn, kind):
-        part = quoted_part(turn.passages[marker - 1], marker, start, end, length)
+        part = quoted_part(turn.passages[marker - 1], marker, start, end, length, turn.question)
         length += len(part.text)
         yield part
 

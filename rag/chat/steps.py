@@ -154,9 +154,9 @@ def plan_by_rule(
     `texts` tells what the documents call things: whether "and" joins two of them, and where both end.
 
     >>> [step.question for step in plan_by_rule("What is the difference between a lease and a licence?")]
-    ['a lease?', 'a licence?']
+    ['A lease?', 'A licence?']
     >>> plan_by_rule("Which lease ends first, and who signed it?")[1]
-    Step(question='who signed it?', uses=1, found=None, note='')
+    Step(question='Who signed it?', uses=1, found=None, note='')
     >>> plan_by_rule("What do the terms and conditions say?")
     ()
     """
@@ -166,7 +166,19 @@ def plan_by_rule(
     if not 2 <= len(steps) <= MOST_STEPS or len({step.question for step in steps}) < len(steps):
         return ()
     period = _only_period(own)
-    return tuple(replace(one, question=_in_period(one.question, period, code) + ending) for one in steps)
+    return tuple(
+        replace(one, question=_with_capital(_in_period(one.question, period, code)) + ending) for one in steps
+    )
+
+
+def _with_capital(step: str) -> str:
+    """Return a step that begins with a capital, unless its first word is written in a way of its own.
+
+    >>> _with_capital("who signed it?"), _with_capital("useState"), _with_capital("iPhone sales")
+    ('Who signed it?', 'useState', 'iPhone sales')
+    """
+    first = step.partition(" ")[0]
+    return step[:1].upper() + step[1:] if first.islower() and first.isascii() else step
 
 
 def _only_period(question: str) -> str:
@@ -264,16 +276,38 @@ def _named_in(text: str, code: str) -> list[str]:
     return list(dict.fromkeys([*own, *periods] or _subjects(text, code)))
 
 
-def with_names(question: str, found: Iterable[str], code: str = "en") -> str:
+def with_names(question: str, found: Iterable[str], code: str = "en", source: str = "") -> str:
     """Return a question with names that it lacks, at most MOST_CARRIED, in brackets.
+
+    Those that stand side by side in the `source` that they are from stay together.
 
     >>> with_names("who signed it?", ["Harbour Lease", "Ann"]), with_names("Who is Ann?", ["Ann"])
     ('who signed it? (about Harbour Lease, Ann)', 'Who is Ann?')
+    >>> with_names("How many?", ["iPhone", "net", "sales"], source="of iPhone net sales")
+    'How many? (about iPhone net sales)'
     """
     folded = question.casefold()
     new = [name for name in dict.fromkeys(found) if name.casefold() not in folded][:MOST_CARRIED]
     form, separator = _ABOUT.get(code, ("{} (about {})", ", "))
-    return form.format(question, separator.join(new)) if new else question
+    return form.format(question, separator.join(_phrases(new, source))) if new else question
+
+
+def _phrases(words: Sequence[str], source: str) -> list[str]:
+    """Join words that stand side by side in a text.
+
+    >>> _phrases(["Quay", "Hall", "1932"], "Quay Hall, built in 1932")
+    ['Quay Hall', '1932']
+    """
+    phrases: list[str] = []
+    end = -1
+    for word in words:
+        start = source.find(word, max(end, 0))
+        if end >= 0 and start >= end and not source[end:start].strip():
+            phrases[-1] += source[end:start] + word
+        else:
+            phrases.append(word)
+        end = start + len(word) if start >= 0 else -1
+    return phrases
 
 
 def _sides(question: str, code: str, documents: Sequence[DocumentProfile], texts: TextsAbout) -> list[Step]:
@@ -585,8 +619,9 @@ def completed(
     if written and not rejection_reason(written, step.question, known):
         return written
     code = _code(plain)
-    found = names(best) or _subjects(re.sub(r"[_\W]+", " ", earlier[0].document.rsplit(".", 1)[0]), code)
-    return with_names(plain, found, code)
+    named = re.sub(r"[_\W]+", " ", earlier[0].document.rsplit(".", 1)[0])
+    found = names(best)
+    return with_names(plain, found or _subjects(named, code), code, best if found else named)
 
 
 def other_words(step: str, whole: str, model: Callable[[list[dict[str, str]]], str]) -> str:
@@ -594,7 +629,7 @@ def other_words(step: str, whole: str, model: Callable[[list[dict[str, str]]], s
     written = _BULLET.sub("", model(other_words_messages(step))).strip(' "*`')
     if written and "\n" not in written and not rejection_reason(written, f"{step}\n{whole}", ()):
         return written
-    return with_names(step, _subjects(whole, _code(whole)), _code(step))
+    return with_names(step, _subjects(whole, _code(whole)), _code(step), whole)
 
 
 def share(k: int, steps: int) -> int:

@@ -15,11 +15,11 @@ from rag.citations.cite import Citation
 from rag.cli.common import PORT, Commands, Options, fetch_model, open_services, run_ingest, say
 from rag.errors import ModelUnavailable, SettingsError
 from rag.factory import make_pipeline
-from rag.i18n import N_
+from rag.i18n import N_, language
 from rag.jobs import never
 from rag.models.packaged.catalog import find, is_ready
 from rag.passage import Passage
-from rag.sample import NAME, QUESTION, sample_text
+from rag.sample import sample_in
 from rag.services import Services
 from rag.settings import Settings
 from storage.lock import DataDirectoryLock
@@ -180,13 +180,14 @@ def _demo_command(settings: Settings, options: Options) -> int:
 
 def _answer_sample(settings: Settings) -> None:
     """Read the sample document and print the answer to its first question, with what it cites."""
+    sample = sample_in(language())
     with open_services(settings) as (services, library):
         library.recover()
-        record, outcome = library.add(NAME, sample_text())
+        record, outcome = library.add(sample.name, sample.content)
         if outcome != "unchanged":
-            run_ingest(library, record.id, NAME, quiet=False)
-        print(f"{QUESTION}\n", flush=True)
-        for event in make_pipeline(settings, library, services.llm).ask(QUESTION, [], never):
+            run_ingest(library, record.id, sample.name, quiet=False)
+        print(f"{sample.question}\n", flush=True)
+        for event in make_pipeline(settings, library, services.llm).ask(sample.question, [], never):
             match event:
                 case Sources(passages):
                     found = passages

@@ -180,8 +180,21 @@ _ENGLISH: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...
 
 _KOREAN_DEED = "설립|건설|완공|개통|개장|창설|창립|출시|발표|건립|착공|도입|제정|개관|개교|완성"
 _KOREAN_WHEN = re.compile(
-    rf"^(?P<subject>[^,()]{{2,30}}?)(?P<mark>은|는|이|가) (?:[^,]*?)\d{{4}}년[^,]*?(?P<made>{_KOREAN_DEED})되"
+    rf"^(?P<subject>[^,()]{{2,30}}?)(?P<mark>은|는|이|가) (?:[^,]*?)\d{{4}}년[^,]*?"
+    rf"(?P<made>{_KOREAN_DEED})(?P<be>되|된|됐|했|하였)"
 )
+_KOREAN_YEAR = r"(?P<when>\d{4}년(?: ?[초말])? )?"
+_KOREAN_UNIT = "개|명|척|대|톤|건|권|곳|마리|채|회|번"
+_KOREAN_NUMBER = r"(?:약 )?\d[\d,.]*(?: ?[천만억조](?: ?\d[\d,.]*)?)* ?"
+_KOREAN_MANY = re.compile(
+    rf"^{_KOREAN_YEAR}(?P<subject>[^,()\d]{{2,25}}?)(?P<mark>은|는|이|가) (?P<noun>[가-힣]{{2,10}}) "
+    rf"{_KOREAN_NUMBER}(?P<unit>{_KOREAN_UNIT})[을를] (?P<verb>[가-힣]{{1,4}})(?:했|하였)"
+)
+_KOREAN_AMOUNT = re.compile(
+    rf"^{_KOREAN_YEAR}(?P<subject>[^,()]{{2,25}}?)(?P<mark>은|는) (?P<each>하루에? |매달 |매년 |연간 )?"
+    rf"{_KOREAN_NUMBER}(?P<unit>{_KOREAN_UNIT}|원|달러)(?:이다|입니다|이었|였|으로,|로,)"
+)
+_KOREAN_MONEY = ("원", "달러")
 _KOREAN_WHAT = re.compile(
     r"^(?P<subject>[^\s,()]{2,20}(?: [^\s,()]{1,15}){0,2}?)(?P<mark>은|는) [^,]{6,}(?:이다|입니다)\.$"
 )
@@ -193,16 +206,44 @@ _KOREAN_UNCLEAR = re.compile(
 def _ask_korean(sentence: str, _: str) -> str:
     if found := _KOREAN_WHEN.match(sentence):
         if not _KOREAN_UNCLEAR.search(found["subject"]):
-            return f"{found['subject']}{found['mark']} 언제 {found['made']}되었습니까?"
+            deed = "했습니까" if found["be"] in ("했", "하였") else "되었습니까"
+            return f"{found['subject']}{found['mark']} 언제 {found['made']}{deed}?"
+    elif (found := _KOREAN_MANY.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
+        asked = f"{_with_object_mark(found['noun'])} 몇 {found['unit']} {found['verb']}했습니까?"
+        return f"{found['when'] or ''}{found['subject']}{found['mark']} {asked}"
+    elif (found := _KOREAN_AMOUNT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
+        asked = "얼마" if found["unit"] in _KOREAN_MONEY else f"몇 {found['unit']}"
+        subject = f"{found['when'] or ''}{found['subject']}{found['mark']} {found['each'] or ''}"
+        return f"{subject}{asked}입니까?"
     elif (found := _KOREAN_WHAT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
         return f"{found['subject']}{found['mark']} 무엇입니까?"
     return ""
 
 
+def _with_object_mark(noun: str) -> str:
+    """Return a Korean noun with the mark of an object: of two by its last sound.
+
+    >>> _with_object_mark("컨테이너"), _with_object_mark("직원")
+    ('컨테이너를', '직원을')
+    """
+    return noun + ("을" if (ord(noun[-1]) - ord("가")) % 28 else "를")
+
+
 _JAPANESE_DEED = "設立|建設|完成|開通|開業|創設|創立|発売|発表|建立|着工|導入|制定|開館|開校|竣工|公開"
 _JAPANESE_WHEN = re.compile(
-    rf"^(?P<subject>[^、,()（）]{{2,25}}?)は、?[^。]*?\d{{4}}年[^。、]*?に(?P<made>{_JAPANESE_DEED})され"
+    rf"^(?P<subject>[^、,()（）]{{2,25}}?)は、?[^。]*?\d{{4}}年[^。、]*?に(?P<made>{_JAPANESE_DEED})(?P<be>され|しました|した。)"
 )
+_JAPANESE_UNIT = "個|人|名|台|隻|トン|件|冊|か所|頭|回|社|校|本"
+_JAPANESE_NUMBER = r"(?:約)?\d[\d,.]*(?:[千万億兆](?:\d[\d,.]*)?)*"
+_JAPANESE_MANY = re.compile(
+    rf"^(?P<when>\d{{4}}年)(?:に|、)(?P<subject>[^、,()（）\d]{{2,20}}?)は{_JAPANESE_NUMBER}(?P<unit>{_JAPANESE_UNIT})の"
+    r"(?P<noun>[^、。\d]{1,12})を(?P<verb>[^、。]{1,12}?)(?P<end>ました|した)。$"
+)
+_JAPANESE_AMOUNT = re.compile(
+    rf"^(?P<when>\d{{4}}年(?:度|末)?の)?(?P<subject>[^、,()（）]{{2,25}}?)は(?P<each>1日|1か月|年間)?"
+    rf"{_JAPANESE_NUMBER}(?P<unit>{_JAPANESE_UNIT}|円|ドル)(?:です|である|でした|だった|で、)"
+)
+_JAPANESE_MONEY = ("円", "ドル")
 _JAPANESE_WHAT = re.compile(
     r"^(?P<subject>[^、,()（）]{2,20}?)(?:とは|は)、?[^。]{6,}(?:である|です|のこと)。$"
 )
@@ -214,7 +255,14 @@ _JAPANESE_UNCLEAR = re.compile(
 def _ask_japanese(sentence: str, _: str) -> str:
     if found := _JAPANESE_WHEN.match(sentence):
         if not _JAPANESE_UNCLEAR.search(found["subject"]):
-            return f"{found['subject']}はいつ{found['made']}されましたか。"
+            deed = "されましたか" if found["be"] == "され" else "しましたか"
+            return f"{found['subject']}はいつ{found['made']}{deed}。"
+    elif (found := _JAPANESE_MANY.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
+        asked = f"{found['verb']}{'ましたか' if found['end'] == 'ました' else 'しましたか'}。"
+        return f"{found['subject']}は{found['when']}に{found['noun']}を何{found['unit']}{asked}"
+    elif (found := _JAPANESE_AMOUNT.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
+        asked = "いくら" if found["unit"] in _JAPANESE_MONEY else f"何{found['unit']}"
+        return f"{found['when'] or ''}{found['subject']}は{found['each'] or ''}{asked}ですか。"
     elif (found := _JAPANESE_WHAT.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
         return f"{found['subject']}とは何ですか。"
     return ""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from rag.sample import NAME, QUESTION
+from rag.sample import sample_in
 from rag.settings import default_model_cache
 from tests.e2e.conftest import ROOT, free_port, serving
 from tests.e2e.visitor import Visitor, click
@@ -96,7 +96,7 @@ def test_a_base_install_has_no_torch(installed: Installed):
 def test_the_demo_answers_and_the_data_lies_in_the_platforms_directory(installed: Installed):
     said = installed.footnote("demo", "--no-page")
     assert "[1] verified: “" in said
-    assert NAME in said
+    assert sample_in("en").name in said
     assert (installed.home / "share" / "footnote-demo" / "footnote.db").exists()
     assert not (installed.home / "data").exists()
 
@@ -112,7 +112,7 @@ def test_the_page_answers_from_the_sample(
     with serving(tmp_path, command=serve, cwd=installed.home, **installed.environment()) as server:
         visitor = visit(server.url)
         page = visitor.page
-        question = page.get_by_role("button", name=QUESTION)
+        question = page.get_by_role("button", name=sample_in("en").question)
         click(page.get_by_role("button", name="Try a sample document"), then=question)
         click(question, then=visitor.answers().first)
         expect(visitor.answers().first).to_contain_text("4.1 million containers")

@@ -8,6 +8,7 @@ import streamlit as st
 from rag.citations.support import OPEN, citation_of, markers, passage_of, place_and_heading
 from rag.i18n import N_, _, translated
 from storage.records import CitationRecord, Message, PassageRecord
+from ui.chat.quotes import is_search_result
 from ui.components.markdown import Link
 
 STATUSES = {"verified": N_("Verified: {hint}"), "differs": N_("Differs from the source: {hint}")}
@@ -51,15 +52,28 @@ def links(message: Message, *, checking: bool = False) -> list[tuple[int, Link]]
 
     While the model reads for open statements, the hints of their markers say so.
     """
+    numbers = quote_numbers(message)
     return [
         (
             offset,
             Link(
-                cited.passage.number, target_of(cited), _hint(cited, checking), SIGNS.get(_status(cited), "")
+                cited.passage.number,
+                target_of(cited),
+                _hint(cited, checking),
+                SIGNS.get(_status(cited), ""),
+                numbers.get(target_of(cited), 0),
             ),
         )
         for offset, cited in marked(message)
     ]
+
+
+def quote_numbers(message: Message) -> dict[str, int]:
+    """Return the number of each target in an answer of quotes: quotes are counted there, not passages."""
+    if not is_search_result(message):
+        return {}
+    targets = dict.fromkeys(target_of(cited) for _, cited in marked(message))
+    return {target: number for number, target in enumerate(targets, 1)}
 
 
 def marked(message: Message) -> list[tuple[int, CitedPassage]]:

@@ -4,6 +4,7 @@ The quote comes from the stored answer and the document only adds context, so ol
 when a document is deleted.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,7 +28,8 @@ from ui import pages
 from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
 from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
 from ui.components.copy_buttons import copy_buttons
-from ui.components.markdown import escape_text, highlight, label, safe_answer, unwrap
+from ui.components.document_text import form_of, show_text
+from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action
 from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
@@ -224,11 +226,10 @@ def _show_words(
 ) -> None:
     """Show the cited words, marked in their context."""
     before, after = _neighbours(evidence, workspace, found, pages)
-    quote = evidence.quote
-    if evidence.passage.page is not None:
-        before, quote, after = unwrap(before), unwrap(quote), unwrap(after)
+    text, start = before + evidence.quote + after, len(before)
+    shown = show_text(text, form_of(evidence.passage.document), start, start + len(evidence.quote))
     st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
-    st.markdown(highlight(before, quote, after), anchors=False)
+    st.markdown(shown, anchors=False)
     copy_buttons({_("Copy quote"): evidence.quote}, "copy-quote")
 
 
@@ -277,9 +278,9 @@ def _whole_tables(text: str, head: int, tail: int) -> tuple[int, int]:
 
 
 def _cut_head(text: str, cut: bool) -> str:
-    """Begin at a word where the text was cut: "rd and more" -> "… and more"."""
-    head, space, rest = text.partition(" ")
-    return f"… {rest}" if cut and space and len(head) < 40 else f"…{text}" if cut else text
+    r"""Begin at a word where the text was cut: "rd and\nmore" -> "… and\nmore"."""
+    space = re.search(r"\s", text[:40])
+    return f"…{text[space.start() :]}" if cut and space else f"…{text}" if cut else text
 
 
 def _cut_tail(text: str, cut: bool) -> str:

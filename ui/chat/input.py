@@ -16,7 +16,7 @@ from rag.chat.answer import Condensed, Sources, Token
 from rag.chat.coverage import Coverage
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
-from rag.chat.scope import NarrowedTo, SearchedIn
+from rag.chat.scope import NarrowedTo
 from rag.chat.steps import Planned
 from rag.i18n import _, ngettext, translated
 from rag.jobs import Job
@@ -191,7 +191,8 @@ def _show_alone(turn: TurnRecord) -> None:
         st.session_state.pop(_SENT)
 
 
-POLL = 0.1  # seconds between polls of the job, and until a click is noticed
+POLL = 0.03  # seconds between polls of the job, and until a click is noticed
+STOPS = 0.5  # seconds in which an answer ends that is stopped, as a rule: then the page is drawn only once
 REDRAW = 0.1  # seconds between redraws, each of which sends the whole answer
 REDRAW_YIELDING = 0.5  # seconds between redraws while others wait for their first word
 MAX_YIELD = 3.0  # seconds by which drawing the page is delayed while others wait
@@ -208,8 +209,15 @@ def _follow_answer(
         partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
         if deadline is None:
             key = f"stop-{turn.answer_id}"
-            action(_("Stop"), "stop_circle", key, workspace.stop, turn.answer_id, kind="secondary")
+            action(_("Stop"), "stop_circle", key, _stop, turn.answer_id, workspace, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
+
+
+def _stop(answer_id: str, workspace: Workspace) -> None:
+    job = workspace.answering(answer_id)
+    workspace.stop(answer_id)
+    if job is not None:
+        job.wait(STOPS)
 
 
 @dataclass
@@ -231,7 +239,7 @@ class _PartialAnswer:
             case Condensed(standalone):
                 if said := message.searched_for(standalone, self.question):
                     self.query.caption(said)
-            case Planned() | SearchedIn() | NarrowedTo() | Coverage():
+            case Planned() | NarrowedTo() | Coverage():
                 self._show_search(event)
             case Reworked() | Reranking() | ReadingPlan(begun=True):
                 self.status.caption(_doing(event))
@@ -250,7 +258,7 @@ class _PartialAnswer:
             with self.failures:
                 message.show_degraded((event,))
 
-    def _show_search(self, event: Planned | SearchedIn | NarrowedTo | Coverage) -> None:
+    def _show_search(self, event: Planned | NarrowedTo | Coverage) -> None:
         """Show where is searched, and the steps, in one place that changes after each of them."""
         if not isinstance(event, Planned):
             self.query.caption(scope.told(event))
@@ -319,8 +327,21 @@ def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | 
         elif job.done:
             return
         if partial.written and not job.done:
-            time.sleep(REDRAW_YIELDING if priority.others_waiting(chat) else REDRAW)
-        st.session_state.get("look")  # lets Streamlit interrupt the script on a click
+            _rest(REDRAW_YIELDING if priority.others_waiting(chat) else REDRAW)
+        _notice_clicks()
+
+
+def _rest(seconds: float) -> None:
+    """Wait for some seconds, or until a click."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(POLL, left))
+        _notice_clicks()
+
+
+def _notice_clicks() -> None:
+    """Let Streamlit interrupt the script, if something was clicked: it does where the session is read."""
+    st.session_state.get("look")
 
 
 def _passed(deadline: float | None, chat: str) -> bool:

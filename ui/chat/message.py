@@ -21,9 +21,9 @@ from storage.records import Message, PassageRecord
 from ui import pages
 from ui.chat import answer_actions, evidence_panel, rating, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
-from ui.chat.quotes import QuotePart, in_bold, quote_parts
+from ui.chat.quotes import QuotePart, in_bold, is_search_result, quote_parts
 from ui.components.copy_buttons import copy_buttons
-from ui.components.markdown import escape_text, label, safe_answer
+from ui.components.markdown import Link, escape_text, label, safe_answer
 from ui.components.messages import action, dialog, flash_errors
 from ui.server.services import services
 
@@ -371,34 +371,30 @@ def read_all_label(offer: Mapping[str, int]) -> str:
     )
 
 
-def is_search_result(message: Message) -> bool:
-    """Return True for an answer of quotes: no model wrote it."""
-    return message.model is None and message.state == "complete" and bool(message.citations)
-
-
 def show_quotes(message: Message, question: str, standings: Mapping[str, Standing]) -> None:
     """Show the best quote of an answer without a model, and a card for each other one."""
     given = {passage.number: passage for passage in message.passages}
     for place, part in enumerate(quote_parts(message)):
         passage = None if part.marker is None else given.get(part.marker)
+        cited = [(at - part.start, link) for at, link in links(message) if part.start <= at < part.end]
         key = f"quote-{message.id}-{place}"
         with st.container(key=key, border=passage is not None and not part.best, gap="xxsmall"):
-            if passage is not None and not part.best:
-                _show_place(message, passage, key, _remarks_on(passage, standings))
-            st.markdown(_marked_quote(message, part, question), anchors=False)
-            if passage is not None and part.best:
-                _show_place(message, passage, key, _remarks_on(passage, standings))
+            if passage is not None and cited and not part.best:
+                _show_place(passage, cited[-1][1], key, _remarks_on(passage, standings))
+            st.markdown(_marked_quote(message, part, cited, question), anchors=False)
+            if passage is not None and cited and part.best:
+                _show_place(passage, cited[-1][1], key, _remarks_on(passage, standings))
 
 
-def _show_place(message: Message, passage: PassageRecord, key: str, remarks: Sequence[str]) -> None:
+def _show_place(passage: PassageRecord, link: Link, key: str, remarks: Sequence[str]) -> None:
     """Show the document and page of a quote, which open its source, its heading, and remarks on it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
-            f"{passage.number} · {label(translated(place_name(passage)), 60)}",
+            f"{link.shown or link.number} · {label(translated(place_name(passage)), 60)}",
             key=f"open-{key}",
             icon=":material/description:",
             on_click=evidence_panel.choose,
-            args=(f"{message.id}-p{passage.number}",),
+            args=(link.target,),
             type="tertiary",
         )
         if heading := passage.heading.rpartition(" > ")[2]:
@@ -406,10 +402,9 @@ def _show_place(message: Message, passage: PassageRecord, key: str, remarks: Seq
         _show_badges(remarks)
 
 
-def _marked_quote(message: Message, part: QuotePart, question: str) -> str:
+def _marked_quote(message: Message, part: QuotePart, cited: Sequence[tuple[int, Link]], question: str) -> str:
     """Return a part of an answer as safe Markdown, in a card with the question's words in bold."""
     text = message.content[part.start : part.end]
-    cited = [(at - part.start, link) for at, link in links(message) if part.start <= at < part.end]
     if part.marker is None or part.best or "|" in text or "**" in text or not cited:
         return safe_answer(text, cited)
     at, link = cited[-1]
@@ -482,13 +477,16 @@ def _show_sources(message: Message, standings: Mapping[str, Standing], *, quoted
                 for number in numbers:
                     _source(message, by_number[number], standings)
         if others:
-            _show_others(message, others, standings)
+            _show_others(message, others, standings, quoted=quoted)
 
 
 def _show_others(
-    message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing]
+    message: Message, others: Sequence[PassageRecord], standings: Mapping[str, Standing], *, quoted: bool
 ) -> None:
-    """Show the passages that were read and not cited; draws nothing while collapsed, as a chat has many."""
+    """Show the passages that were read and not cited; draws nothing while collapsed, as a chat has many.
+
+    Beside quotes, which are counted, they have no number.
+    """
     nothing, number = found_nothing(message), len(others)
     if nothing:
         title = ngettext(
@@ -503,7 +501,7 @@ def _show_others(
     if opened.open:
         with opened, st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for passage in others:
-                _source(message, passage, standings)
+                _source(message, passage, standings, numbered=not quoted)
 
 
 def _show_copy(message: Message) -> None:
@@ -545,13 +543,15 @@ def _show_other_ways(message: Message, workspace: Workspace) -> None:
     answer_actions.another_model(message, workspace, again)
 
 
-def _source(message: Message, passage: PassageRecord, standings: Mapping[str, Standing]) -> None:
+def _source(
+    message: Message, passage: PassageRecord, standings: Mapping[str, Standing], *, numbered: bool = True
+) -> None:
     remarks = _remarks_on(passage, standings)
     if not remarks:
-        _source_button(message, passage)
+        _source_button(message, passage, numbered=numbered)
         return
     with st.container(horizontal=True, width="content", gap="xxsmall", vertical_alignment="center"):
-        _source_button(message, passage)
+        _source_button(message, passage, numbered=numbered)
         _show_badges(remarks)
 
 
@@ -567,9 +567,10 @@ def _show_badges(remarks: Sequence[str]) -> None:
         st.badge(remark, color="gray")
 
 
-def _source_button(message: Message, passage: PassageRecord) -> None:
+def _source_button(message: Message, passage: PassageRecord, *, numbered: bool) -> None:
+    place = label(translated(place_name(passage)), 60)
     st.button(
-        f"{passage.number} · {label(translated(place_name(passage)), 60)}",
+        f"{passage.number} · {place}" if numbered else place,
         key=f"source-{message.id}-{passage.number}",
         help=label(passage.heading, 200) if passage.heading else None,
         on_click=evidence_panel.choose,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
+from rag.chat.scope import in_words
 from rag.citations.support import open_count
 from rag.i18n import _, ngettext, translated
 from rag.workspace import EVERY, Workspace
@@ -120,9 +121,9 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     uploader(here, limit_mb)
     if not documents:
         offer_sample(here)
-    introduction.show_newest(documents, here, document_panel.choose)
     if services().llm is None:
-        show_first_model(services())
+        show_first_model(services(), brief=bool(documents))
+    introduction.show_newest(documents, here, document_panel.choose)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:
@@ -134,7 +135,8 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
     )
     if services().llm is None:
         show_search_only(services())
-    left_out = _show_messages(shown, here, settled=here.conversations.pending(conversation.id) is None)
+    settled = here.conversations.pending(conversation.id) is None
+    left_out = _show_messages(shown, here, in_words(here.choices.of(conversation.id)), settled=settled)
     _watch(conversation, here)
     _watch_checks(shown, here)
     show_later(conversation.id)
@@ -150,13 +152,16 @@ def _turn_to_found(conversation: ConversationRecord, here: Workspace) -> None:
         show_found(conversation.id, here.conversations.messages(conversation.id, limit=EVERY), words)
 
 
-def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: bool) -> bool:
-    """Show messages, oldest first, without the pending turn; return True if there is one."""
+def _show_messages(messages: Sequence[Message], here: Workspace, searched: str, *, settled: bool) -> bool:
+    """Show messages, oldest first, without the pending turn; return True if there is one.
+
+    `searched` is the scope that the chat has now.
+    """
     coming = {message.question_id for message in messages if message.state == "pending"}
     questions = {message.id: message for message in messages if message.role == "user"}
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
-    narrowed, checked = any(message.searched_in for message in messages), here.checking()
+    checked = here.checking()
     for turn in _turns(messages):
         with st.container(key=f"asked-{turn[0].id}"):
             for message in turn:
@@ -165,7 +170,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, *, settled: boo
                         show_question(message, here, settled=settled)
                 elif message.state != "pending":
                     question = questions.get(message.question_id or "")
-                    said = scope.answer_scope(message, narrowed=narrowed)
+                    said = scope.answer_scope(message, searched)
                     checking = message.id in checked and open_count(message) > 0
                     show_answer(
                         message,

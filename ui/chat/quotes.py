@@ -21,6 +21,11 @@ class QuotePart:
     best: bool = False
 
 
+def is_search_result(message: Message) -> bool:
+    """Return True for an answer of quotes: no model wrote it."""
+    return message.model is None and message.state == "complete" and bool(message.citations)
+
+
 def quote_parts(message: Message) -> list[QuotePart]:
     """Return the parts of an answer in order; the entries of a list are no quotes of their own.
 

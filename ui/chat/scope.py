@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from rag.chat.coverage import Coverage
-from rag.chat.scope import DocumentFilter, NarrowedTo, SearchedIn, counted, file_type, filter_in_words
+from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filter_in_words
 from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen, Filter, Kind
@@ -39,8 +39,9 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     _show_chips(chosen, conversation, here)
     # No popover: it would open below the input, where there is no space.
     icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
+    said = bool(chosen) and all(one.there for one in chosen)  # by the chips
     control = st.expander(
-        _("Search in: {scope}", scope=label(summary(chosen), 60)),
+        _("Change what is searched") if said else _("Search in: {scope}", scope=label(summary(chosen), 60)),
         icon=f":material/{icon}:",
         type="compact",
         key="scope-expander",
@@ -73,6 +74,8 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
     if not chosen:
         return
     with st.container(key="scope-chips", horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if all(one.there for one in chosen):
+            st.caption(_("Search in:"), width="content")
         for one in chosen[:MAX_CHIPS]:
             name = translated(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
             shown = label(name, 40) if one.there else _("{name} (deleted)", name=label(name, 40))
@@ -113,15 +116,16 @@ def summary(chosen: Sequence[Chosen]) -> str:
     return _("{chosen} ({gone} deleted)", chosen=said, gone=gone) if gone else said
 
 
-def answer_scope(message: Message, *, narrowed: bool) -> str:
-    """Return the scope of an answer, if answers of this chat were limited to a part of the library.
+def answer_scope(message: Message, now: str) -> str:
+    """Return the scope of an answer, if it is not the one that the chat has `now` and the chips show.
 
     An answer that reworks an earlier one was not searched, and has none.
     """
     reworked = bool(message.timings_ms) and "retrieve" not in message.timings_ms
-    if not narrowed or not message.passages or (reworked and not message.searched_in):
+    said = message.searched_in or ""
+    if said == now or not message.passages or (reworked and not said):
         return ""
-    return searched_in(translated(message.searched_in) if message.searched_in else _("all documents"))
+    return searched_in(translated(said) if said else _("all documents"))
 
 
 def searched_in(said: str) -> str:
@@ -134,11 +138,11 @@ def narrowed_to(said: str) -> str:
     return ":material/filter_alt: " + _("Only documents of: {said}", said=label(translated(said), 300))
 
 
-def told(event: SearchedIn | NarrowedTo | Coverage) -> str:
-    """Return the scope that an event tells, or how much of it was read, as Markdown."""
+def told(event: NarrowedTo | Coverage) -> str:
+    """Return which documents a question names, or how much of them was read, as Markdown."""
     if isinstance(event, Coverage):
         return f":material/menu_book: {translated(event.said())}"
-    return searched_in(translated(event.said)) if isinstance(event, SearchedIn) else narrowed_to(event.said)
+    return narrowed_to(event.said)
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:

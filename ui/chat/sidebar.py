@@ -1,5 +1,6 @@
 """Chat list in the sidebar, and the header of the open chat with rename, export and delete."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
 from functools import partial
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from rag.chat.export import MEDIA_TYPES, FormName, file_name
-from rag.i18n import N_, _, in_language, language, translated, written_month
+from rag.i18n import N_, _, in_language, language, short_moment, translated, written_month
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord
@@ -21,6 +22,7 @@ from ui.components.messages import flash_errors, rename_action
 PARAMETER, FIND = "chat", "find"
 SEARCH = "search-chats"
 SHOWN = 40
+SEEN = 24  # letters of a title that the list has room for
 NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = N_("New chat")
 _OPEN, _AWAY, _SEARCHED = "open-chat", "away-from-chat", "searched-chats"
@@ -45,11 +47,13 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
         found = workspace.chats(search)
         if search and not found:
             st.caption(_("No matching chats."))
+        shown = found[:SHOWN]
+        moments = _moments(shown)
         with st.container(key="chats", gap=None):
-            for period, chats in groupby(found[:SHOWN], key=partial(_period, today=_now().date())):
+            for period, chats in groupby(shown, key=partial(_period, today=_now().date())):
                 st.caption(period)
                 for conversation in chats:
-                    _row(conversation, current)
+                    _row(conversation, current, moments.get(conversation.id, ""))
         if len(found) > SHOWN:
             st.caption(_("{number} older chats: search to find them.", number=len(found) - SHOWN))
 
@@ -158,13 +162,43 @@ def period(day: date, today: date) -> str:
     return written_month(day)
 
 
-def _row(conversation: ConversationRecord, current: ConversationRecord | None) -> None:
+def told_apart(chats: Sequence[tuple[str, str, datetime]], today: date) -> dict[str, str]:
+    """Return a time or day, by id, for each of the chats (id, title, moment) that would look like another.
+
+    >>> at = datetime(2026, 11, 24, 9, 5)
+    >>> chats = [("a", "What is it?", at), ("b", "Why?", at), ("c", "What is it?", datetime(2026, 11, 2))]
+    >>> told_apart(chats, date(2026, 11, 24))
+    {'a': '09:05', 'c': 'Nov 2'}
+    """
+    alike: dict[str, list[tuple[str, datetime]]] = {}
+    for id_, title, moment in chats:
+        alike.setdefault(title[:SEEN].casefold(), []).append((id_, moment))
+    told: dict[str, str] = {}
+    for same in alike.values():
+        short = {id_: short_moment(moment, today) for id_, moment in same}
+        exact = {id_: short_moment(moment, today, exact=True) for id_, moment in same}
+        if len(same) > 1:
+            told |= short if len(set(short.values())) == len(same) else exact
+    return told
+
+
+def _moments(found: Sequence[ConversationRecord]) -> dict[str, str]:
+    now = _now()
+    return told_apart([(one.id, _title(one), _now(one.updated)) for one in found], now.date())
+
+
+def _title(conversation: ConversationRecord) -> str:
+    return conversation.title or translated(UNTITLED)
+
+
+def _row(conversation: ConversationRecord, current: ConversationRecord | None, moment: str) -> None:
     is_open = current is not None and conversation.id == current.id
+    title = label(_title(conversation), 44)
     if st.button(
-        label(conversation.title or translated(UNTITLED), 44),
+        f"{moment} · {title}" if moment else title,
         key=f"open-{conversation.id}",
         type="secondary" if is_open else "tertiary",
-        help=_("Current chat") if is_open else None,
+        help=_("Current chat") if is_open else label(_title(conversation), 200) if moment else None,
         width="stretch",
         on_click=_clear_search,
         wrap=False,

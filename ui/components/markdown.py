@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag.i18n import _
-from rag.text.tables import TableBlock, cells, markdown_table, read_tables
+from rag.text.tables import cells
 
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
 # alone does not stop them. Addresses never contain it, because people copy them.
@@ -18,7 +18,6 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>#+\-=|$~:&!{}^]")
 _SHORTCODE = re.compile(r":(?=[\w+/-]+:)(?!\d+:)|:(?=material/)")
 _REPLACED = frozenset({"<->", "->", "<-", "--", ">=", "<=", "~="})
 _ADDRESS = re.compile(r"https?:/|www\.|[\w.+-]@[\w-]+\.", re.IGNORECASE)
-_UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]{2}")  # written without spaces
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
@@ -39,87 +38,10 @@ def escape_text(text: str) -> str:
     return "\n\n".join("\\\n".join(_lines(part)) for part in paragraphs if part.strip())
 
 
-def unwrap(text: str) -> str:
-    r"""Join lines that were wrapped by the page width: "a\nb\n\nc" -> "a b\n\nc"; rows of tables stay."""
-    return re.sub(r"(?<!\|)\n\s*(?!\s*\|)", _line_end, text)
-
-
-def _line_end(match: re.Match[str]) -> str:
-    if match[0].count("\n") > 1:
-        return "\n\n"
-    around = (
-        match.string[max(0, match.start() - 1) : match.start()] + match.string[match.end() : match.end() + 1]
-    )
-    return "" if _UNSPACED.fullmatch(around) else " "
-
-
-def highlight(before: str, quote: str, after: str) -> str:
-    """Return `quote` highlighted between the text before and after it, escaped; lines and tables are kept."""
-    text, start, end = before + quote + after, len(before), len(before) + len(quote)
-    shown, done = [], 0
-    for table in read_tables(text):
-        shown.append(_highlight_lines(text, done, table.start, start, end))
-        shown.append(_highlight_rows(table, start, end))
-        done = table.end
-    shown.append(_highlight_lines(text, done, len(text), start, end))
-    return "\n\n".join(filter(None, shown))
-
-
-def cited_rows(text: str, start: int, end: int) -> str:
-    """Return the rows of a table that `text[start:end]` quotes, under its header; empty for other words."""
-    for table in read_tables(text):
-        if table.start <= start < table.end and (cited := table.within(start, end)):
-            return markdown_table(_escaped_cells(table.header), [_escaped_cells(row.cells) for row in cited])
-    return ""
-
-
-def _highlight_rows(table: TableBlock, start: int, end: int) -> str:
-    """Return a table as Markdown, with the rows that overlap [start, end) highlighted."""
-    body = [
-        [
-            f":yellow-background[{cell}]" if cell and row.start < end and start < row.end else cell
-            for cell in shown
-        ]
-        for row in table.rows
-        for shown in [_escaped_cells(row.cells)]
-    ]
-    header = _escaped_cells(table.header)
-    return markdown_table(header, body or [[""] * len(header)])
-
-
-def _escaped_cells(row: Sequence[str]) -> list[str]:
-    return [label(cell, 400) for cell in row]
-
-
-def _highlight_lines(text: str, first: int, last: int, start: int, end: int) -> str:
-    start, end = (min(max(place, first), last) for place in (start, end))
-    if start == end:
-        return escape_text(text[first:last])
-    return _highlighted(text[first:start], text[start:end], text[end:last])
-
-
-def _highlighted(before: str, quote: str, after: str) -> str:
-    highlighted = "\n\n".join(
-        "\\\n".join(f":yellow-background[{line}]" for line in _lines(part))
-        for part in re.split(r"\n\s*\n", clean(quote))
-        if part.strip()
-    )
-    head, tail = escape_text(before), escape_text(after)
-    return head + _seam(before, at_end=True) * bool(head) + highlighted + _seam(after) * bool(tail) + tail
-
-
 def clean(text: str) -> str:
     """Normalise line ends and remove control and bidirectional characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _NOT_TEXT.sub(lambda m: " " if m[0] in "\x0b\x0c" else "", text)
-
-
-def _seam(neighbour: str, at_end: bool = False) -> str:
-    """Return the separator between a quote and its neighbour: paragraph, line break or space."""
-    space = neighbour[len(neighbour.rstrip()) :] if at_end else neighbour[: -len(neighbour.lstrip()) or None]
-    if space.count("\n") > 1:
-        return "\n\n"
-    return "\\\n" if "\n" in space else " " if space else JOINER
 
 
 def _lines(text: str) -> list[str]:
@@ -194,6 +116,7 @@ class Link:
     target: str
     hint: str
     sign: str = ""  # shown after the number: a check mark where the source says the statement
+    shown: int = 0  # number shown in place of the marker's, where they differ
 
 
 @dataclass(frozen=True)
@@ -337,7 +260,7 @@ class _Blocks:
             return escape_line(mark.text)
         sign = f" {mark.sign}" * bool(mark.sign)
         hint = re.sub(r"[\\\"`*_\[\]<>|$&:]", r"\\\g<0>", " ".join(clean(mark.hint).split()))
-        return f'[\\[{mark.number}{sign}\\]](#cite-{mark.target} "{hint}")'
+        return f'[\\[{mark.shown or mark.number}{sign}\\]](#cite-{mark.target} "{hint}")'
 
     def _bare(self, text: str) -> str:
         """Restore the original markers, where no link or note is possible."""

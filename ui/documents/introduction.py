@@ -49,7 +49,10 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
     if live and _has_ended(record, here):
         st.rerun()  # without polling
     sheets = f" · {ngettext('{count} page', '{count} pages', record.pages)}" if record.pages else ""
-    st.markdown(f"**{label(record.name, 90)}**{sheets}")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"**{label(record.name, 90)}**{sheets}", width="stretch")
+        if record.state in SEARCHABLE:
+            _show_actions(record, here, open_document)
     if record.state == "refused":
         st.error(
             escape_text(translated(record.reason) if record.reason else _("This file could not be read.")),
@@ -61,20 +64,20 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
     else:
         job = here.introduction(record.id)
         _show_made(record, job.latest or Introduction(), here, making=not job.done)
-        with st.container(horizontal=True, gap="small"):
-            if st.button(
-                _("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"
-            ):
-                ask_about(record, translated(SUMMARISE), here)
-            if open_document is not None:
-                action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
+
+
+def _show_actions(record: DocumentRecord, here: Workspace, open_document: Open | None) -> None:
+    if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
+        ask_about(record, translated(SUMMARISE), here)
+    if open_document is not None:
+        action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
 
 
 def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, making: bool) -> None:
     if made.summary:
         st.markdown(escape_text(made.summary))
     if made.questions:
-        st.caption(_("Ask"))
+        st.caption(_("Suggested questions"))
         _show_questions(record, made.questions, here)
     if making:
         st.caption(_("Looking for questions that this document answers…"))

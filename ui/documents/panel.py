@@ -13,8 +13,9 @@ from storage.records import DocumentRecord, PageSpan
 from ui import pages
 from ui.chat.citations import PANEL
 from ui.chat.page_view import icon_button
+from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
-from ui.components.markdown import escape_text, highlight, label, safe_answer
+from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
 from ui.documents import about, introduction, selection
 from ui.server.services import services
@@ -22,7 +23,6 @@ from ui.server.services import services
 PARAMETER, PAGE = "document", "page"
 PART = 4000  # characters of a document without pages that are shown at once
 MOST_HITS = 500
-PLAIN = (".txt", ".csv", ".pdf")  # whose text is not Markdown
 _FIND, _HIT, _LARGE = "document-find", "document-hit", "document-large"
 
 Span = tuple[int, int]
@@ -102,8 +102,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     if spans and record.name.lower().endswith(".pdf"):
         _show_page(record, span, text, hits, here)
     else:
-        plain = record.name.lower().endswith(PLAIN)
-        _show_text(text, span, hits[hit] if hits else None, plain=plain)
+        _show_text(text, span, hits[hit] if hits else None, form_of(record.name))
     about.show(record, here)
 
 
@@ -236,7 +235,7 @@ def _show_page(
             _("Cannot show this page. {reason}", reason=escape_text(translated(str(error)))),
             icon=":material/image_not_supported:",
         )
-        _show_text(text, span, None, plain=True)
+        _show_text(text, span, None, "wrapped")
         return
     with st.container(key="source-page-large" if st.session_state.get(_LARGE) else "source-page"):
         said = (
@@ -247,11 +246,8 @@ def _show_page(
         st.image(drawn.png, width="stretch", alt=said)
 
 
-def _show_text(text: str, span: PageSpan, hit: Span | None, *, plain: bool) -> None:
+def _show_text(text: str, span: PageSpan, hit: Span | None, form: Form) -> None:
+    start, end = hit or (span.start, span.start)
+    shown = show_text(text[span.start : span.end], form, start - span.start, end - span.start)
     with st.container(key="document-text"):
-        if hit is None or not span.start <= hit[0] < span.end:
-            part = text[span.start : span.end]
-            st.markdown(escape_text(part) if plain else safe_answer(part), anchors=False)
-            return
-        before, after = text[span.start : hit[0]], text[hit[1] : span.end]
-        st.markdown(highlight(before, text[hit[0] : hit[1]], after), anchors=False)
+        st.markdown(shown, anchors=False)

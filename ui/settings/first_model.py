@@ -19,16 +19,22 @@ ABOUT = N_(
 )
 
 
-def show_first_model(server: PageServices) -> None:
-    """Offer a model to administrators until one is connected or somebody has declined."""
+def show_first_model(server: PageServices, *, brief: bool = False) -> None:
+    """Offer a model to administrators until one is connected or somebody has declined.
+
+    A `brief` offer takes one line above what was added.
+    """
     if not server.administers() or not server.settings.offer_model:
         show_search_only(server)
         return
     fixed = fixed_fields()
     installing = any(server.installs.running(offer) for offer in OFFERS)
-    with st.container(border=True, key="first-model"):
-        st.markdown(translated(ABOUT))
+    with st.container(border=not brief, key="first-model"):
+        if not brief:
+            st.markdown(translated(ABOUT))
         with st.container(horizontal=True, vertical_alignment="center"):
+            if brief:
+                st.markdown(_("**Search only.**"), width="content", help=translated(ABOUT))
             chosen = st.segmented_control(
                 _("Language model"),
                 list(ICONS),

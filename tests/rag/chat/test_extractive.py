@@ -88,6 +88,16 @@ def test_a_passage_that_begins_within_a_table_has_its_header_in_its_heading():
     assert answer.endswith("| Mac | 6,840 | 7,382 [1] |")
 
 
+def test_the_marker_of_a_row_stands_in_the_column_asked_for_else_beside_its_name():
+    report = "| Cargo | 2025 | 2024 |\n|---|---|---|\n| Grain a\\|b | 880 | 915 |\n"
+    answer, _ = asked("How much grain was handled in 2025?", report)
+    assert answer.endswith("| Grain a\\|b | 880 [1] | 915 |")
+    answer, _ = asked("How much grain was handled?", report)
+    assert answer.endswith("| Grain a\\|b [1] | 880 | 915 |")
+    answer, _ = asked("2024年的 grain?", report.replace("2024", "2024年").replace("2025", "2025年"))
+    assert answer.endswith("| 915 [1] |")
+
+
 def test_a_cell_is_as_inert_as_a_sentence():
     answer, quote = asked("What did Services sell?", SALES)
     assert "](http" not in answer and "](http" in quote

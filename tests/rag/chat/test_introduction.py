@@ -1,11 +1,13 @@
 import pytest
 
+from rag.chat.answer import Done
 from rag.chat.introduction import Introduction, candidates, introduce, is_answered, spread, summarise
 from rag.chat.scope import Scope
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
+from rag.jobs import never
 from rag.models.embeddings import Embedder
-from rag.sample import sample_text
+from rag.sample import SAMPLES, sample_in
 from rag.settings import Settings
 from storage.database import Database
 
@@ -28,7 +30,7 @@ def added(library: Library, name: str, content: bytes):
 
 @pytest.fixture(scope="module")
 def sample(library: Library):
-    return added(library, "sample.md", sample_text())
+    return added(library, "sample.md", sample_in("en").content)
 
 
 def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample):
@@ -41,6 +43,16 @@ def test_an_introduction_grows_from_a_summary_to_three_answered_questions(sample
         "When was the second quay opened?",
         "How much does a ship under 100 metres pay?",
     )
+
+
+@pytest.mark.parametrize("code", SAMPLES)
+def test_each_sample_document_is_introduced_with_its_question_and_answers_it(library: Library, code: str):
+    one = sample_in(code)
+    chunks, pipeline = added(library, one.name, one.content)
+    *_, last = introduce(chunks, pipeline)
+    assert one.question in last.questions and len(last.questions) == 3
+    *_, done = (event for event in pipeline.ask(one.question, (), never) if isinstance(event, Done))
+    assert "| 4,100 [1] |" in done.text  # the year that was asked for
 
 
 def test_the_summary_is_of_the_documents_own_sentences(sample):

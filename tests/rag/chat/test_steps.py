@@ -59,7 +59,7 @@ def asked(pipeline: RagPipeline, question: str, **options: object) -> tuple[Plan
     [
         (
             "What is the difference between query and path parameters?",
-            ["query parameters?", "path parameters?"],
+            ["Query parameters?", "Path parameters?"],
         ),
         (
             "When should I use async def instead of def?",
@@ -174,7 +174,7 @@ def test_a_later_step_searches_for_what_an_earlier_one_found(library: Library):
     plan, sources, done = asked(make_pipeline(Settings(k=2), library, None), CHAIN)
     assert plan is not None and [step.question for step in plan.steps] == [
         "Which lease ends first",
-        "who signed it? (about Quay, Hall)",
+        "Who signed it? (about Quay Hall)",
     ]
     assert [step.found for step in plan.steps] == [3, 3]
     assert {one.document for one in sources.passages} == {"harbour.md", "mill.md", "signatures.md"}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag import cli
-from rag.cli.serve import CONFIG, NAME
+from rag.cli.serve import CONFIG
+from rag.sample import sample_in
 from storage.lock import DataDirectoryLock
 
 ROOT = Path(__file__).parents[3]
@@ -89,6 +90,6 @@ def test_the_demo_answers_from_its_sample_and_leaves_the_library_alone(tmp_path:
         assert cli.main(["--data", str(tmp_path / "data"), "demo", "--no-page"]) == 0
         said = capsys.readouterr().out
         assert "[1] verified: “" in said
-        assert NAME in said
+        assert sample_in("en").name in said
     assert not (tmp_path / "data").exists()
     assert (tmp_path / "data-demo" / "footnote.db").exists()

@@ -6,6 +6,7 @@ from rag.citations.support import place_name, remarks
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
 from ui.chat.citations import cited_numbers, links, resolve, target_of
+from ui.components.markdown import safe_answer
 
 FIRST, SECOND = "The harbour handled 4.1 million containers in 2024.", "It employed 1,204 people."
 ANSWER = f"{FIRST} [1] {SECOND} [1] Nobody knows more [2]."
@@ -63,6 +64,14 @@ def test_a_marker_shows_what_was_verified_and_what_differs_and_nothing_else(mess
     assert shown["verified"].hint.startswith("Verified: “")
     assert shown["differs"].hint.startswith("Differs from the source: “")
     assert shown["related"].hint.startswith("“")
+
+
+def test_quotes_are_counted_and_a_model_s_sources_are_numbered_as_passages(message: Message):
+    assert [link.shown or link.number for _, link in links(message)] == [1, 2, 3]
+    written = links(replace(message, model="fake"))
+    assert [link.shown or link.number for _, link in written] == [1, 1, 2]
+    assert "[1]" in safe_answer(ANSWER, links(message)).replace("\\", "")
+    assert "[3]" in safe_answer(ANSWER, links(message)).replace("\\", "")
 
 
 def test_quotes_of_an_answer_without_a_model_bear_no_sign(message: Message):

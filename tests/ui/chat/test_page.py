@@ -237,6 +237,15 @@ def test_an_address_of_no_chat_opens_a_new_one(page: Page):
     assert not at.exception and at.title and "chat" not in at.query_params
 
 
+def test_chats_of_equal_titles_are_told_apart_by_their_time(page: Page, here: Workspace):
+    ids = [here.conversations.create(title).id for title in ("How many?", "How many?", "Why?")]
+    at = page()
+    labels = {button.key: button.label for button in at.sidebar.button}
+    one, other, single = (labels[f"open-{id_}"] for id_ in ids)
+    assert one.endswith(" · How many?") and other.endswith(" · How many?")
+    assert single == "Why?"
+
+
 def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER)
     at = page(chat=turn.conversation_id)

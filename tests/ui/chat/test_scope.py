@@ -23,7 +23,7 @@ def chat(here: Workspace) -> str:
 
 
 def control(at: AppTest) -> str:
-    return next(one.label for one in at.expander if one.label.startswith("Search in"))
+    return next(one.label for one in at.expander if one.proto.id.endswith("scope-expander"))
 
 
 def chips(at: AppTest) -> list[str]:
@@ -53,7 +53,9 @@ def test_an_empty_library_has_nothing_to_choose(page: Page):
 
 
 def test_a_chat_says_what_it_searches_and_another_all_documents(page: Page, here: Workspace, chat: str):
-    assert control(page("chat", chat=chat)) == "Search in: 1 collection, 1 document"
+    at = page("chat", chat=chat)
+    assert control(at) == "Change what is searched" and "Search in:" in words(at)
+    assert chips(at) == ["*Remove* HR", "*Remove* a.txt"]
     assert control(page("chat")) == "Search in: All documents"
     here.library.collections.delete(here.library.collections.list()[0].id)
     assert control(page("chat", chat=chat)) == "Search in: 1 document (1 deleted)"
@@ -76,25 +78,28 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     (hr,) = here.library.collections.list()
     at = page("chat")
     at.session_state[NEXT] = ((hr.id,), ())
-    assert control(at.run()) == "Search in: 1 collection" and chips(at) == ["*Remove* HR"]
+    assert control(at.run()) == "Change what is searched" and chips(at) == ["*Remove* HR"]
     at.chat_input[0].set_value("What is there?").run()
     (made,) = [one for one in here.conversations.list() if one.id != chat]
     assert [one.id for one in here.choices.of(made.id)] == [hr.id]
     assert NEXT not in at.session_state
 
 
-def test_answers_say_where_they_were_searched_once_one_was_searched_in_less_than_everything(
-    page: Page, here: Workspace
-):
-    turn = tell(here, "When?", "In 1432.", passages=[passage()])
-    assert "Searched in" not in words(page("chat", chat=turn.conversation_id))
-    narrow = here.conversations.begin_turn(turn.conversation_id, "And where?")
+def test_answers_say_where_they_were_searched_if_the_chat_searches_elsewhere_now(page: Page, here: Workspace):
+    hr = here.library.collections.create("**HR**").id
+    chat = tell(here, "When?", "In 1432.", passages=[passage()]).conversation_id
+    assert "Searched in" not in words(page("chat", chat=chat))
+    here.choices.choose(chat, [hr])
+    narrow = here.conversations.begin_turn(chat, "And where?")
     here.conversations.checkpoint(
         narrow.answer_id, "", passages=[passage()], searched_in="**HR** (collection)"
     )
     here.conversations.finish(narrow.answer_id, "complete", "In Busan.")
-    said = words(page("chat", chat=turn.conversation_id))
-    assert "Searched in: all documents" in said and "Searched in: **HR** (collection)" in said
+    said = words(page("chat", chat=chat))
+    assert "Searched in: all documents" in said and "Searched in: **HR**" not in said
+    here.choices.choose(chat)
+    said = words(page("chat", chat=chat))
+    assert "Searched in: all documents" not in said and "Searched in: **HR** (collection)" in said
 
 
 def test_a_file_sent_along_joins_what_is_chosen(here: Workspace, chat: str):

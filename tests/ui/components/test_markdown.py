@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.citations.support import markers
 from tests.ui.inert import is_inert, tokens, words
-from ui.components.markdown import Link, cited_rows, escape_text, highlight, label, safe_answer, unwrap
+from ui.components.markdown import Link, escape_text, label, safe_answer
 
 SYNTAX = st.sampled_from(
     [
@@ -58,9 +58,9 @@ def test_nothing_in_an_answer_acts(text: str):
     is_inert(safe_answer(text, links))
 
 
-@given(HOSTILE, HOSTILE, HOSTILE)
-def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
-    for shown in (escape_text(quote), label(quote)):
+@given(HOSTILE)
+def test_nothing_in_a_document_acts(text: str):
+    for shown in (escape_text(text), label(text)):
         is_inert(shown)
         assert not {t.type for t in tokens(shown)} & {
             "link_open",
@@ -68,25 +68,6 @@ def test_nothing_in_a_document_acts(before: str, quote: str, after: str):
             "heading_open",
             "table_open",
         }
-    is_inert(highlight(before, quote, after).replace(":yellow-background", ""))
-
-
-def test_a_quoted_row_is_shown_in_its_table_and_marked():
-    before, quote = "Ships:\n\n| ship | tonnes |\n|---|---|\n| *Ada* | 80 |\n", "| Bob | 65 |"
-    shown = highlight(before, quote, "\n\nEnd.")
-    assert "table_open" in {t.type for t in tokens(shown)}
-    assert "| :yellow-background[Bob] | :yellow-background[65] |" in shown
-    assert "| \\*Ada\\* | 80 |" in shown and shown.endswith("End.")
-    assert cited_rows(before + quote, len(before), len(before + quote)) == (
-        "| ship | tonnes |\n|---|---|\n| Bob | 65 |"
-    )
-    assert cited_rows("Bob and 65", 0, 10) == ""
-
-
-def test_lines_are_joined_but_rows_stay_rows():
-    assert unwrap("the first\nline\n\n| a | b |\n|---|---|\n| c | d |\nand\nso") == (
-        "the first line\n\n| a | b |\n|---|---|\n| c | d |\nand so"
-    )
 
 
 @given(HOSTILE)
@@ -145,11 +126,6 @@ def test_images_and_links_are_shown_as_words():
 
 def test_markers_are_found_where_they_stand():
     assert list(markers("So it is [2]. And[13][x].")) == [(9, 2), (17, 13)]
-
-
-def test_a_quote_stands_between_its_neighbours():
-    shown = highlight("Before. ", "The *quote*.", "\nAfter.")
-    assert shown == "Before. :yellow-background[The \\*quote\\*.]\\\nAfter."
 
 
 def test_a_label_is_one_short_line():

@@ -31,6 +31,15 @@ def test_a_model_is_offered_with_its_size_and_memory_before_it_is_installed(page
     assert "of memory when running" in words(at)
 
 
+def test_the_offer_stands_in_one_line_above_the_first_document(page: Page, here: Workspace):
+    assert "With a language model it writes answers" in words(page())
+    here.library.add("a.txt", b"The harbour was built in 1932.")
+    at = page()
+    said = words(at)
+    assert offered(at) and "With a language model it writes answers" not in said
+    assert said.index("Search only") < said.index("a.txt")
+
+
 def test_a_server_is_connected_from_the_start_page(page: Page, here: Workspace):
     with FakeLLM() as fake:
         at = choose(page(), CONNECT)
