@@ -71,14 +71,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make check` leaves out, ask each slow test for its reason, and spread those that wait."""
     spread(items)
     for item in items:
-        place = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
-        if any(map(place.is_relative_to, INTEGRATION)) or REAL_MODELS & set(
-            getattr(item, "fixturenames", ())
-        ):
+        if is_integration(item.path) or REAL_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("integration")
         for slow in item.iter_markers("slow"):
             if not slow.kwargs.get("reason"):
                 raise pytest.UsageError(f'{item.nodeid}: say why it is slow: pytest.mark.slow(reason="...")')
+
+
+@cache
+def is_integration(path: Path) -> bool:
+    place = path.relative_to(TESTS) if path.is_relative_to(TESTS) else path
+    return any(map(place.is_relative_to, INTEGRATION))
 
 
 def pytest_collection_finish() -> None:
