@@ -1,5 +1,6 @@
 """The HTTP interface as one application, and its routes in the server of the pages."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api import (
     ask,
@@ -23,11 +25,11 @@ from api import (
 )
 from api.access import KeyMiddleware
 from api.limits import BodyLimits
-from api.mcp import MCP_PATH, McpEndpoint
 from rag.services import Services
 from storage.errors import FootnoteError
 
 PREFIXES = ("/api/", "/v1/")
+MCP_PATH = "/mcp"
 VERSION = "1"
 ABOUT = """Chat with your own documents; every statement of an answer comes with the words it rests on.
 
@@ -78,8 +80,29 @@ def routes(services: Callable[[], Services], *, page: bool = True) -> list[Route
     Links that lead to the page are given where it is served too.
     """
     api = create_api(services)
-    tools = KeyMiddleware(McpEndpoint(api, page=page), services=services)
+    tools = KeyMiddleware(ToolsOnDemand(api, page=page), services=services)
     return [*(Route(f"{prefix}{{path:path}}", api) for prefix in PREFIXES), Route(MCP_PATH, tools)]
+
+
+class ToolsOnDemand:
+    """The MCP endpoint, made for its first request: to import it takes a fifth of a server's start."""
+
+    def __init__(self, api: ASGIApp, *, page: bool):
+        self._api, self._page = api, page
+        self._made: ASGIApp | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        await self._made(scope, receive, send)
+
+    def _make(self) -> ASGIApp:
+        from api.mcp import McpEndpoint
+
+        return McpEndpoint(self._api, page=self._page)
 
 
 def _with_security(document: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-MCP_PATH = "/mcp"
 PART = 20_000  # characters of a document that are read at once
 AROUND = 300  # characters on either side of a passage
 INSTRUCTIONS = """The user's own documents. Search or ask before you answer about them, and give the links of

@@ -1,5 +1,6 @@
 """What every room's tests share: a clean environment, a data directory, the real models."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,10 @@ from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
 from tests.once import MigratedOnce, OpenedOnce, read_here, read_text_here
+
+# What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
+# the first test, and has each later search take longer.
+gc.disable()
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -66,14 +71,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make check` leaves out, ask each slow test for its reason, and spread those that wait."""
     spread(items)
     for item in items:
-        place = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
-        if any(map(place.is_relative_to, INTEGRATION)) or REAL_MODELS & set(
-            getattr(item, "fixturenames", ())
-        ):
+        if is_integration(item.path) or REAL_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("integration")
         for slow in item.iter_markers("slow"):
             if not slow.kwargs.get("reason"):
                 raise pytest.UsageError(f'{item.nodeid}: say why it is slow: pytest.mark.slow(reason="...")')
+
+
+@cache
+def is_integration(path: Path) -> bool:
+    place = path.relative_to(TESTS) if path.is_relative_to(TESTS) else path
+    return any(map(place.is_relative_to, INTEGRATION))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def spread(items: list[pytest.Item]) -> None:

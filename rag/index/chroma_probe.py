@@ -71,8 +71,8 @@ class CrashGuard:
     """Sizes and checksums of an index's graph files, recorded when it is closed.
 
     A probe takes seconds, so only an index whose files differ from the record (the seal) is probed. The seal
-    is removed before the first change, and written when the index is closed. An index of less than a thousand
-    entries has no graph files: SQLite reports damage itself.
+    is removed before the first change, and written when the index is closed, also where nothing was changed:
+    Chroma writes the files of a graph of less than a thousand entries anew whenever it is first searched.
     """
 
     def __init__(self, directory: Path, name: str):
@@ -105,7 +105,7 @@ class CrashGuard:
     def closed(self) -> None:
         """Record the files as they are."""
         with suppress(OSError):  # an index without a seal is probed
-            if not self._seal.exists() and (files := _graph(self._directory)):
+            if (files := _graph(self._directory)) and _read_seal(self._seal) != files:
                 self._seal.write_text(json.dumps(files), encoding="utf-8")
 
 

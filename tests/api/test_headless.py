@@ -1,5 +1,7 @@
 """The server without the page: known hosts, headers, and a start that goes wrong at first."""
 
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -50,3 +52,8 @@ def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):
 
     headless._warm_up(SimpleNamespace(warm_up=warm_up), threading.Event())
     assert len(tried) == 3
+
+
+def test_importing_brings_no_tools_for_agents():
+    code = "import api.headless, sys; print([name for name in sys.modules if name.split('.')[0] == 'mcp'])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

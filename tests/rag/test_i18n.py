@@ -2,6 +2,7 @@ import pickle
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from threading import Thread
@@ -153,21 +154,35 @@ def test_other_threads_speak_english_unless_a_source_says_otherwise(
 
 
 VALUES = st.text("가나다 éA1.", min_size=1, max_size=12).map(str.strip).filter(bool)
-MESSAGES = [(*texts(message.id), "")[:2] for message in catalogues.extracted() if message.id]
-MARKED = Catalogue([(one, more, [f"<{more or one}>"]) for one, more in MESSAGES], "0")
-"""A language in which each message stands in angle brackets."""
-WITH_VALUES = [(form.template, form.plural) for form in MARKED.forms if "{" in form.template + form.plural]
+extracted = cache(catalogues.extracted)
+
+
+@cache
+def messages() -> list[tuple[str, str]]:
+    return [(*texts(message.id), "")[:2] for message in extracted() if message.id]
+
+
+@cache
+def marked() -> Catalogue:
+    """A language in which each message stands in angle brackets."""
+    return Catalogue([(one, more, [f"<{more or one}>"]) for one, more in messages()], "0")
+
+
+@cache
+def with_values() -> list[tuple[str, str]]:
+    forms = ((form.template, form.plural) for form in marked().forms)
+    return [(template, plural) for template, plural in forms if "{" in template + plural]
 
 
 @given(data=st.data())
 def test_a_stored_text_is_translated_like_the_message_it_was_made_of(data: st.DataObject):
-    template, plural = data.draw(st.sampled_from(WITH_VALUES))
+    template, plural = data.draw(st.sampled_from(with_values()))
     names = sorted(placeholders(template + plural))
     values: dict[str, object] = {name: data.draw(VALUES, label=name) for name in names}
     if plural or "count" in names:
         values["count"] = data.draw(st.integers(0, 99_999), label="count")
-    said = MARKED.said(template, plural, values)
-    assert MARKED.recognised(f"{Translatable(template, plural, values)}") == said
+    said = marked().said(template, plural, values)
+    assert marked().recognised(f"{Translatable(template, plural, values)}") == said
 
 
 def test_the_catalogues_are_in_step_with_the_sources():
@@ -178,7 +193,7 @@ def test_the_catalogues_are_in_step_with_the_sources():
 
 
 def test_messages_are_whole_and_name_their_values():
-    for one, more in MESSAGES:
+    for one, more in messages():
         for text in filter(None, (one, more)):
             assert text == text.strip(), f"a fragment: {text!r}"
             assert all(re.fullmatch(r"[a-z_]+", name) for name in placeholders(text)), text
@@ -187,12 +202,12 @@ def test_messages_are_whole_and_name_their_values():
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_translations_keep_the_placeholders(code: str):
-    for message in catalogues.updated(code, catalogues.extracted()):
+    for message in catalogues.updated(code, extracted()):
         for text in filter(None, texts(message.string) if message.id else []):
             assert placeholders(text) == placeholders(texts(message.id)[-1]), text
 
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_message_is_translated(code: str):
-    for message in catalogues.updated(code, catalogues.extracted()):
+    for message in catalogues.updated(code, extracted()):
         assert not message.id or all(texts(message.string)), f"not translated: {message.id!r}"

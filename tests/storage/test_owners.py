@@ -4,6 +4,8 @@ The methods are found by reflection: a new one without a case here fails the fir
 """
 
 import inspect
+import shutil
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +17,7 @@ from storage.audit_log import AuditLog
 from storage.choices import Choices, Chosen
 from storage.collections import Collections
 from storage.conversations import Conversations
+from storage.database import Database
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
@@ -323,11 +326,30 @@ def with_tree(database, owner, document_id):
     return branch.id
 
 
-@pytest.fixture
-def everyone(database):
-    """The ids of Ann's things; Bob has his own of everything."""
+def furnished(database):
+    """Give Ann and Bob one of everything; return the ids of Ann's things."""
     belongings(database, "bob")
     return belongings(database, "ann")
+
+
+@pytest.fixture
+def everyone(database):
+    return furnished(database)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """A data directory with things of Ann and Bob, and the ids of Ann's."""
+    directory = tmp_path_factory.mktemp("original") / "data"
+    with closing(Database.open(directory)) as database:
+        return directory, furnished(database)
+
+
+@pytest.fixture
+def copied(original, directory):
+    shutil.copytree(original[0], directory)
+    with closing(Database.open(directory)) as database:
+        yield database, original[1]
 
 
 def made(kind, database, owner):
@@ -348,8 +370,8 @@ def test_every_public_method_has_a_case(kind):
     assert public == set(FLOOR[kind])
 
 
-@pytest.mark.parametrize(("kind", "name"), CALLS)
-def test_a_strangers_id_is_an_id_that_does_not_exist(database, everyone, kind, name):
+def check_refused(database, everyone, kind, name):
+    """Let Bob call with ids of Ann's things, and with ids of nothing: one answer, and nothing is changed."""
     call, bob = FLOOR[kind][name], made(kind, database, "bob")
     before = stored(database)
     said = []
@@ -360,7 +382,18 @@ def test_a_strangers_id_is_an_id_that_does_not_exist(database, everyone, kind, n
     asked = next(value for value in everyone.values() if value in said[0])
     assert said[0].replace(asked, "0" * 16) == said[1]
     assert stored(database) == before
-    call(made(kind, database, "ann"), everyone)
+
+
+@pytest.mark.parametrize(("kind", "name"), CALLS)
+def test_a_strangers_id_is_an_id_that_does_not_exist(copied, kind, name):
+    database, everyone = copied
+    check_refused(database, everyone, kind, name)
+    FLOOR[kind][name](made(kind, database, "ann"), everyone)
+
+
+def test_a_strangers_id_does_not_exist_in_either_ledger(database, everyone):
+    for kind, name in CALLS:
+        check_refused(database, everyone, kind, name)
 
 
 def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -230,23 +228,18 @@ def test_a_word_index_of_more_than_a_batch_is_made_anew_whole(database: Database
     assert library.indexes.words.ids() == library.documents.chunk_ids()
 
 
-def test_a_damaged_vector_index_is_made_anew_at_start(tmp_path: Path, embedder: Embedder):
-    script = (
-        "import sys; from pathlib import Path; from tests.faults.worker import ingest;"
-        "ingest(Path(sys.argv[1]), Path(sys.argv[2]))"
-    )
-    (tmp_path / "castle.md").write_text(CASTLE)
-    arguments = [str(tmp_path / "data"), str(tmp_path / "castle.md")]
-    subprocess.run([sys.executable, "-c", script, *arguments], check=True, stdout=subprocess.DEVNULL)
-    (ledger,) = (tmp_path / "data").rglob("chroma.sqlite3")
+def test_a_damaged_vector_index_is_made_anew_at_start(
+    database: Database, library: Library, embedder: Embedder
+):
+    castle = put(library, "castle.md", CASTLE)
+    library.close()
+    (ledger,) = database.directory.rglob("chroma.sqlite3")
     ledger.write_bytes(b"not a database" * 1000)
-    database = Database.open(tmp_path / "data")
-    library = Library(database, "ann", lambda: embedder)
-    for document_id in library.recover():
-        list(library.index(document_id))
-    assert names(library, "castle moat", "similarity") == ["castle.md"]
-    assert in_step(library)
-    database.close()
+    again = Library(database, "ann", lambda: embedder)
+    assert again.recover() == [castle]
+    list(again.index(castle))
+    assert names(again, "castle moat", "similarity") == ["castle.md"]
+    assert in_step(again)
 
 
 def test_recover_removes_what_the_ledger_does_not_know(database: Database, library: Library):

@@ -2,8 +2,6 @@
 
 import struct
 
-from transformers.utils.sentencepiece_model_pb2_new import ModelProto
-
 from rag.models.packaged.formats import sentencepiece_tokenizer
 
 PIECES = {
@@ -20,6 +18,8 @@ NOTHING_REPLACED = struct.pack("<I", 1024) + bytes(1024)  # an empty trie of 256
 
 
 def test_a_sentencepiece_model_splits_into_its_best_pieces():
+    from transformers.utils.sentencepiece_model_pb2_new import ModelProto  # takes a second to import
+
     model = ModelProto()
     model.normalizer_spec.precompiled_charsmap = NOTHING_REPLACED
     for text, score in PIECES.items():
