@@ -69,6 +69,11 @@ class RowDocument:
         return cells(self.read_text)
 
     @cached_property
+    def rows_of_figures(self) -> frozenset[int]:
+        """Where the rows with numbers of its tables begin."""
+        return frozenset(cell.row_start for cell in self.cells)
+
+    @cached_property
     def labelled(self) -> tuple[LabelledValue, ...]:
         """Its labelled values."""
         return tuple(labelled_values(self.read_text))

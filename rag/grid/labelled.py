@@ -9,13 +9,16 @@ from rag.text.tables import read_tables
 
 LONGEST_LABEL, LONGEST_VALUE = 80, 400  # characters
 _LINE = re.compile(
-    r"^[ \t>*_#•▪·\-–]*(?:\(?\d{1,2}[.)]\s+)?(?P<label>[^\n:：|]{1,80}?)[*_ \t　]*[:：][*_ \t　]*(?P<value>[^\n|]{1,400}?)[ \t*_]*$",
+    r"^[ \t>*_#•▪·\-–]*(?:\(?\d{1,2}[.)]\s+)?(?P<label>[^\n:：|]{1,80}?)"
+    r"[*_ \t　]*[:：][*_ \t　]*(?P<value>[^\n|]{1,400}?)[ \t*_]*$",
     re.MULTILINE,
 )
 _CAPTION = re.compile(
-    r"^(?P<value>[^\n(|]{2,120}?)[ \t]*\n(?P<caption>\([^\n]{3,120}(?:\n(?:\(|[a-zA-Z][^\n]{0,80}\))[^\n]{0,100}){0,3})",
+    r"^(?P<value>[^\n(|]{2,120}?)[ \t]*\n{1,2}"
+    r"(?P<caption>\([^\n]{3,120}(?:\n(?:\(|[a-zA-Z][^\n]{0,80}\))[^\n]{0,100}){0,3})",
     re.MULTILINE,
 )
+_PART = re.compile(r"\([^()]*\)")
 _UNDERSCORES = re.compile(r"^[_\-–—=\s]+$")
 _BEFORE_DIGITS = re.compile(r"^(?P<words>\D{2,80}?)\s+\d[\d-]{4,}\s*$")
 
@@ -30,6 +33,7 @@ class LabelledValue:
     first: int
     last: int
     section: str = ""
+    captioned: bool = False
 
 
 def labelled_values(text: str) -> Iterator[LabelledValue]:
@@ -57,8 +61,9 @@ def _captioned(text: str) -> Iterator[LabelledValue]:
         several = _BEFORE_DIGITS.match(match["value"])
         if several:
             end = start + several.end("words")
-        label = " ".join(match["caption"].replace("(", " ").replace(")", " ").split())
-        yield LabelledValue(label, start, end, match.start(), match.end())
+        parts = _PART.match(match["caption"])
+        label = (parts[0] if parts else match["caption"]).replace("(", " ").replace(")", " ")
+        yield LabelledValue(" ".join(label.split()), start, end, match.start(), match.end(), captioned=True)
 
 
 def _of_tables(text: str) -> Iterator[LabelledValue]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.citations.logic import is_hedged
+from rag.citations.quantities import quantities
 from rag.grid.candidates import Candidate
 from rag.grid.cells import CellValue, Items, Words, YesNo
 from rag.grid.columns import Column
@@ -17,6 +18,8 @@ from rag.text.sentences import sentences
 
 LABELLED = 1.2
 """Score of a value under a label that is the field's name."""
+CAPTIONED = 0.85
+"""Score of a caption that has a term among other words: two captions beside each other read as one."""
 NAMED, LOOSE = 1.0, 0.7
 """Scores of a value in a sentence with a term, and in one with its words apart from each other."""
 DISTANCE = 0.002
@@ -25,6 +28,10 @@ _FAR = 90  # characters from the words asked for to the first of two boxes
 _YES_WORDS = frozenset({"yes", "예", "はい"})
 REACH = 160  # characters from a term within which a value is of it
 MOST_MENTIONS = 200
+SUBJECT = 60  # characters in which a sentence names what it lists
+LONGEST_ITEM = 80  # characters
+MOST_COUNTED = 30
+_ENUMERATION_END = re.compile(r"[.;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b")
 SHORT = 240  # characters of a sentence whose only value is surely of the field whose words it has
 _CHECKED, _UNCHECKED = "☒☑✓✔■▣☻", "☐□¨○◯▢"
 _BOX = re.compile(
@@ -49,7 +56,7 @@ _ENUMERATES = re.compile(
     r"^[^.;。\n]{0,80}?(?:\b(?:are|include|includes|comprise|comprises|consist(?:s|ed)? of|as follows|between|among)\b|segments?\s*:|[:：]|は|은|는|이|가)\s*(?:made by and between|by and between|the following\b[^:]{0,40}:)?\s*",
     re.IGNORECASE,
 )
-_BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160}\s*)+")
+_BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160})+")
 _BULLET = re.compile(r"\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+(?P<item>[^\n]{1,160})")
 
 
@@ -64,8 +71,15 @@ class NamedSentence:
 
 def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the values that stand under a label which names the field."""
+    words_asked = terms.column.kind == "text"
     for one in document.labelled:
+        if (
+            not words_asked and one.first in document.rows_of_figures
+        ):  # read with the scale and period of their table
+            continue
         score = terms.label_score(one.label, one.section)
+        if one.captioned and score < SURE_LABEL and terms.within(one.label):
+            score = CAPTIONED
         if score >= LEAST_LABEL:
             sure = score >= SURE_LABEL
             for value in _labelled_values(document.text[one.start : one.end], terms.column):
@@ -136,7 +150,7 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
 
 
-def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+def _yes_no(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the answer of a box that is checked after a sentence, else yes unless the sentence denies it."""
     text = document.text[sentence.start : sentence.end]
     boxes = document.text[sentence.mentions[-1].end : sentence.end + 120]
@@ -165,7 +179,7 @@ def _checked(text: str) -> tuple[bool, int] | None:
     return (checked[0], found[3].end()) if len(checked) == 1 else None
 
 
-def _texts(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+def _texts(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the words that a sentence gives for a term, where its grammar shows them."""
     text = document.text[sentence.start : sentence.end]
     if text.lstrip().startswith(("|", "#")):
@@ -205,9 +219,11 @@ def given_words(sentence: str, start: int, end: int) -> str:
 def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the enumeration that follows a term: in the sentence, or the bullets beneath it."""
     text = document.text
+    if text[sentence.start : sentence.end].lstrip().startswith("|"):
+        return
     mention = sentence.mentions[-1]
     line = text.find("\n", mention.end)
-    colon = re.match(r"[^\n]{0,120}[:：]\s*(?=\n)", text[mention.end : mention.end + 200])
+    colon = re.match(r"[^\n]{0,120}[:：][ \t]*(?=\n)", text[mention.end : mention.end + 200])
     bullets = _BULLETS.match(text, mention.end + colon.end()) if colon else None
     if bullets and line >= 0:
         items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
@@ -217,13 +233,30 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
     for one in sentence.mentions:
         rest = text[one.end : sentence.end]
         told = _ENUMERATES.match(rest)
-        if told is None or text[sentence.start : sentence.end].lstrip().startswith("|"):
+        if told is None or _is_singular(terms, text[one.start : one.end]):
             continue
-        items = split_items(re.split(r"[.;。]|, as described|, each|\(the", rest[told.end() :])[0])
-        if len(items) > 1 and max(map(len, items)) <= 80:
+        items = split_items(_ENUMERATION_END.split(rest[told.end() :])[0])
+        if len(items) > 1 and max(map(len, items)) <= LONGEST_ITEM:
+            counted = _counted(text[sentence.start : sentence.end]) == len(items)
+            score = NAMED + 0.1 * counted
             yield Candidate(
-                Items(items), sentence.start, sentence.end, NAMED, sure=one.start - sentence.start < 60
+                Items(items), sentence.start, sentence.end, score, sure=counted or _is_near(one, sentence)
             )
+
+
+def _is_singular(terms: ColumnTerms, mention: str) -> bool:
+    """Return True for one of a kind: "the Graphics segment includes ..." lists what that one has."""
+    plural = any(term.isascii() and term.endswith("s") for term in terms.terms)
+    return plural and mention.isascii() and not mention.endswith("s")
+
+
+def _counted(sentence: str) -> int:
+    """Return the number that a sentence begins with: 2 of "Our two segments are"; 0 without one."""
+    return next((int(one.value) for one in quantities(sentence[:80]) if one.value < MOST_COUNTED), 0)
+
+
+def _is_near(mention: Mention, sentence: NamedSentence) -> bool:
+    return mention.start - sentence.start < SUBJECT
 
 
 def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:

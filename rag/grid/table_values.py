@@ -4,10 +4,12 @@ The period that the column asks for decides, else the one that the document cove
 year, or of nine months in place of three, is another one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
 from rag.citations.periods import StatedTime, periods
@@ -22,6 +24,10 @@ from rag.text.dates import find_periods
 Fit = Literal["same", "open", "other"]
 _FITS: dict[Fit, float] = {"same": 0.3, "open": 0.0}
 _MONTH = 30.44  # days
+AMBIGUOUS = 0.25
+"""Loss of score where several numbers of a row are of the same period."""
+_SHARE = re.compile(r"\bas a per ?cent|\bpercentage of|% of|비율|구성비|構成比|割合", re.IGNORECASE)
+"""Words over a table of shares, whose numbers are no amounts."""
 
 
 @dataclass(frozen=True)
@@ -69,39 +75,49 @@ def wanted_period(column: Column, document: RowDocument) -> WantedPeriod | None:
 
 def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the numbers of tables whose labels name a column's field, with their rows as words."""
-    column, wanted = terms.column, wanted_period(terms.column, document)
+    wanted = wanted_period(terms.column, document)
     own = frozenset(word for name in document.profile.names for word in name.casefold().split())
     scores: dict[tuple[str, str], float] = {}
-    rows = Counter(cell.row_start for cell in document.cells)
-    for place, cell in _placed(document.cells):
-        key = cell.row, cell.section
+    for _, row in groupby(document.cells, key=attrgetter("row_start")):
+        found = list(row)
+        key = found[0].row, found[0].section
         if key not in scores:
-            scores[key] = terms.label_score(cell.row, cell.section, own=own)
-        label = scores[key]
-        if label < LEAST_LABEL or cell.is_change or not _unit_fits(cell, column):
-            continue
-        fit = _fit(_period_of(cell, place, rows[cell.row_start]), wanted)
-        if fit != "other":
-            value = amount_of(cell.quantity, column.unit or document.currency)
-            sure = label >= SURE_LABEL and fit == "same"
-            yield Candidate(value, cell.row_start, cell.row_end, label + _FITS[fit], sure)
+            scores[key] = terms.label_score(*key, own=own)
+        if scores[key] >= LEAST_LABEL:
+            yield from _of_row(document, terms.column, found, wanted, scores[key])
+
+
+def _of_row(
+    document: RowDocument,
+    column: Column,
+    row: Sequence[TableCell],
+    wanted: WantedPeriod | None,
+    label: float,
+) -> Iterator[Candidate]:
+    """Yield the numbers of a row that may be of the wanted period; only one that stands alone is sure."""
+    fits = [_fit(_period_of(cell, place, len(row)), wanted) for place, cell in enumerate(row)]
+    able = [
+        (cell, fit)
+        for cell, fit in zip(row, fits, strict=True)
+        if fit != "other" and not cell.is_change and _unit_fits(cell, column)
+    ]
+    same = [cell for cell, fit in able if fit == "same"]
+    for cell, fit in able:
+        value = amount_of(cell.quantity, column.unit or document.currency)
+        alone = len(same) == 1 if fit == "same" else len(row) == 1 and not same
+        score = label + _FITS[fit] - (0.0 if alone else AMBIGUOUS)
+        yield Candidate(value, cell.row_start, cell.row_end, score, alone and label >= SURE_LABEL)
 
 
 def _unit_fits(cell: TableCell, column: Column) -> bool:
-    return unit_fits(cell.quantity.unit, column, scaled=True)
+    share = (
+        column.kind == "money" and not cell.quantity.unit and _SHARE.search(f"{cell.around} {cell.column}")
+    )
+    return not share and unit_fits(cell.quantity.unit, column, scaled=True)
 
 
 def _fit(stated: StatedTime | None, wanted: WantedPeriod | None) -> Fit:
     return "open" if wanted is None else wanted.fit(stated)
-
-
-def _placed(found: Iterable[TableCell]) -> Iterator[tuple[int, TableCell]]:
-    """Yield cells, each with its number in its row."""
-    place, row = 0, -1
-    for cell in found:
-        place = place + 1 if cell.row_start == row else 0
-        row = cell.row_start
-        yield place, cell
 
 
 def _period_of(cell: TableCell, place: int, width: int) -> StatedTime | None:

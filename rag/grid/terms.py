@@ -63,6 +63,11 @@ class ColumnTerms:
         if self.pattern is not None:
             yield from (Mention(*match.span()) for match in self.pattern.finditer(text))
 
+    def within(self, label: str) -> bool:
+        """Return True for a label that has all words of a term of several among its own."""
+        said = words(label)
+        return any(len(term) > 2 and term <= said for term in self.token_sets)  # noqa: PLR2004
+
     def label_score(
         self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
     ) -> float:
@@ -80,11 +85,16 @@ class ColumnTerms:
         core = said - _LIGHT or said
         part = 0.02 * bool((said & _LIGHT) - TOTAL)  # a part of the whole: "attributable to"
         beside = words(around) if around else frozenset[str]()
-        scores = (self._score(core, under, beside, term) for term in self.token_sets)
+        scores = (self._score(said, core, under, beside, term) for term in self.token_sets)
         return round(max(0.0, max(scores, default=0.0) - part), 4) if core else 0.0
 
     def _score(
-        self, core: frozenset[str], under: frozenset[str], beside: frozenset[str], term: frozenset[str]
+        self,
+        said: frozenset[str],
+        core: frozenset[str],
+        under: frozenset[str],
+        beside: frozenset[str],
+        term: frozenset[str],
     ) -> float:
         extra = len(core - term) / len(core)
         missing = term - core
@@ -95,7 +105,8 @@ class ColumnTerms:
         lacking = len(missing - above - around) + 0.5 * len(around)
         if lacking and lacking / len(term) > 0.5:
             return 0.0
-        other = bool(under - term - _LIGHT) and not under & term and bool(under - self.asked)
+        whole = not missing and (said & TOTAL or under & term)
+        other = bool(under - term - _LIGHT - self.asked) and not whole
         return max(0.0, EXACT - 0.6 * extra - 0.8 * lacking / len(term) - 0.15 * other)
 
 
