@@ -28,7 +28,6 @@ _FAR = 90  # characters from the words asked for to the first of two boxes
 _YES_WORDS = frozenset({"yes", "예", "はい"})
 REACH = 160  # characters from a term within which a value is of it
 MOST_MENTIONS = 200
-SUBJECT = 60  # characters in which a sentence names what it lists
 LONGEST_ITEM = 80  # characters
 MOST_COUNTED = 30
 _ENUMERATION_END = re.compile(r"[.;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b")
@@ -239,9 +238,7 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
         if len(items) > 1 and max(map(len, items)) <= LONGEST_ITEM:
             counted = _counted(text[sentence.start : sentence.end]) == len(items)
             score = NAMED + 0.1 * counted
-            yield Candidate(
-                Items(items), sentence.start, sentence.end, score, sure=counted or _is_near(one, sentence)
-            )
+            yield Candidate(Items(items), sentence.start, sentence.end, score, sure=counted)
 
 
 def _is_singular(terms: ColumnTerms, mention: str) -> bool:
@@ -253,10 +250,6 @@ def _is_singular(terms: ColumnTerms, mention: str) -> bool:
 def _counted(sentence: str) -> int:
     """Return the number that a sentence begins with: 2 of "Our two segments are"; 0 without one."""
     return next((int(one.value) for one in quantities(sentence[:80]) if one.value < MOST_COUNTED), 0)
-
-
-def _is_near(mention: Mention, sentence: NamedSentence) -> bool:
-    return mention.start - sentence.start < SUBJECT
 
 
 def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
