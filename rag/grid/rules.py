@@ -4,7 +4,7 @@ In this order of trust: what the document says of itself, values under a label, 
 period, sentences that name the field, and the sentence that answers the question best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rag.grid.candidates import Candidate, choose
 from rag.grid.cells import CellResult, CellValue, Day, Items, Words
@@ -22,11 +22,16 @@ FACT = 2.0
 BEST_SENTENCE = 0.3
 
 
-def read_by_rules(document: RowDocument, column: Column) -> CellResult:
-    """Return the result of a cell; every passage was looked at."""
+def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
+    """Return all values that the rules find for a cell."""
     terms = terms_of(column)
+    return list(_candidates(document, terms)) or list(_fallback(document, terms))
+
+
+def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> CellResult:
+    """Return the result that candidates make; every passage was looked at."""
     total = len(document.passages)
-    found = choose(list(_candidates(document, terms))) or choose(list(_fallback(document, terms)))
+    found = choose(candidates)
     if found is None:
         return CellResult("absent", read=total, total=total)
     quote = document.quote(found.start, found.end)

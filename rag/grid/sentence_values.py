@@ -124,7 +124,7 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
     values = list(find_values(text, terms.column))
     for mention in sentence.mentions:
         at = Mention(mention.start - sentence.start, mention.end - sentence.start)
-        near = _nearest_value(text, values, at)
+        near = _counting(text, values, terms.column) or _nearest_value(text, values, at)
         if near is not None:
             gap = max(near.start - at.end, at.start - near.end, 0)
             clear = len(values) == 1 or gap <= REACH // 4
@@ -144,6 +144,15 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
     if after and (not before or after[0].start - at.end <= 1.5 * (at.start - before[-1].end) + 10):
         return after[0]
     return before[-1] if before else (after[0] if after else None)
+
+
+def _counting(text: str, values: Sequence[FoundValue], column: Column) -> FoundValue | None:
+    """Return the only number that is followed by the column's unit: "1,200 shares"; None without a unit."""
+    if column.kind != "number" or not column.unit:
+        return None
+    unit = re.compile(rf"\s?(?:{re.escape(column.unit)})", re.IGNORECASE)
+    found = [one for one in values if unit.match(text, one.end)]
+    return found[0] if len(found) == 1 else None
 
 
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
@@ -261,7 +270,8 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
                 continue
             values = list(find_values(text, terms.column))
             sure = len(values) == 1 and len(text) <= SHORT and not is_hedged(text)
-            for value in values[:1]:
+            counting = _counting(text, values, terms.column)
+            for value in [counting] if counting else values[:1]:
                 yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
 
 
