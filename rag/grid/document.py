@@ -97,6 +97,10 @@ class RowDocument:
             (fact for fact in self.profile.facts if fact.kind == kind), key=lambda fact: fact.start is None
         )
 
+    def rarity(self, token: str) -> float:
+        """Return the inverse document frequency of a token in its library."""
+        return self._library.rarity(token)
+
     def search(self, question: str, k: int = SEARCHED) -> list[Passage]:
         """Return the `k` passages that fit a question best by their words; all of a short document."""
         if len(self.passages) <= SHORT:
@@ -113,6 +117,11 @@ class RowDocument:
         end = end if end >= 0 else min(len(self.text), place + _LONGEST_SENTENCE)
         spans = ((begin + a, begin + b) for a, b in sentences(self.text[begin:end]))
         return next((span for span in spans if span[0] <= place < span[1]), (place, end))
+
+    def line_at(self, place: int) -> tuple[int, int]:
+        """Return the span of the line that a place of the text is in."""
+        end = self.text.find("\n", place)
+        return self.text.rfind("\n", 0, place) + 1, end if end >= 0 else len(self.text)
 
     def amount(self, cell: TableCell, column: Column) -> Amount:
         """Return the number of a cell of a table as the value of a column."""
