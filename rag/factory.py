@@ -20,6 +20,7 @@ from rag.connectors.base import Credentials
 from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
+from rag.grid.extraction import CellReader
 from rag.index.external import StoreSpec
 from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
@@ -298,6 +299,11 @@ def make_text_checker(
     plain = settings.model_copy(update={"reranker": NO_RERANKER})
     others = scope_without(library.documents, scope, sha256)
     return TextChecker(make_pipeline(plain, library, None, k=PASSAGES, scope=others))
+
+
+def make_cell_reader(library: Library, llm: LanguageModel | None) -> CellReader:
+    """Return the reader of cells of grids over the documents of a library."""
+    return CellReader(library, llm)
 
 
 def _retriever(
