@@ -1,16 +1,26 @@
-"""Document of a grid's row: its passages, its text and its facts, each read once for all columns."""
+"""Document of a grid's row: its text, passages, tables and facts, each read once for all columns."""
 
-from functools import cached_property
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import date
+from functools import cached_property, lru_cache
 
+from rag.citations.tables import TableCell, cells
 from rag.grid.cells import CellQuote
+from rag.grid.labelled import LabelledValue, labelled_values
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.library import Library
 from rag.passage import Passage
+from rag.text.sentences import sentences
+from storage.records import DocumentFact
 
 SEARCHED = 12
 """Passages that a search within the document returns."""
 SHORT = 24
-"""Passages of a document that is read as a whole for every column."""
+"""Passages of a document that is searched as a whole."""
+MOST_TEXT = 3_000_000
+"""Characters of a document whose tables and labels are read; what follows is searched only."""
+_LONGEST_SENTENCE = 1200  # characters
 
 
 class RowDocument:
@@ -19,25 +29,71 @@ class RowDocument:
     def __init__(self, library: Library, document_id: str):
         self.id = document_id
         self._library = library
-        record = library.documents.get(document_id)
-        self.name = record.name
-        self.profile = DocumentProfile(document_id, record.name, library.facts_of(document_id))
+        self.name = library.documents.get(document_id).name
+        self.profile = DocumentProfile(document_id, self.name, library.facts_of(document_id))
+        self.sentence_at = lru_cache(maxsize=4_096)(self._sentence_at)
 
     @cached_property
     def passages(self) -> list[Passage]:
         """All passages, in the order of the text."""
+        about = self.profile.about
         return [
             Passage(
-                chunk.id, self.id, chunk.document, chunk.sha256, chunk.page, chunk.heading,
-                chunk.start, chunk.end, chunk.text, about=self.profile.about,
+                chunk.id,
+                self.id,
+                chunk.document,
+                chunk.sha256,
+                chunk.page,
+                chunk.heading,
+                chunk.start,
+                chunk.end,
+                chunk.text,
+                about=about,
             )
             for chunk in self._library.documents.chunks(self.id)
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def text(self) -> str:
         """The canonical text."""
         return self._library.documents.text(self.id)
+
+    @cached_property
+    def read_text(self) -> str:
+        """The part of the text whose tables, labels and terms are looked at."""
+        return self.text[:MOST_TEXT]
+
+    @cached_property
+    def cells(self) -> tuple[TableCell, ...]:
+        """The numbers of its tables."""
+        return cells(self.read_text)
+
+    @cached_property
+    def rows_of_figures(self) -> frozenset[int]:
+        """Where the rows with numbers of its tables begin."""
+        return frozenset(cell.row_start for cell in self.cells)
+
+    @cached_property
+    def labelled(self) -> tuple[LabelledValue, ...]:
+        """Its labelled values."""
+        return tuple(labelled_values(self.read_text))
+
+    @cached_property
+    def currency(self) -> str:
+        """The currency that its tables name most often; empty where they name none."""
+        named = [cell.quantity.unit for cell in self.cells if cell.quantity.unit.isupper()]
+        return max(sorted(set(named)), key=named.count, default="")
+
+    @property
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last day that it covers."""
+        return self.profile.days
+
+    def facts(self, kind: str) -> Iterator[DocumentFact]:
+        """Yield its facts of a kind, those that its text states first."""
+        yield from sorted(
+            (fact for fact in self.profile.facts if fact.kind == kind), key=lambda fact: fact.start is None
+        )
 
     def search(self, question: str, k: int = SEARCHED) -> list[Passage]:
         """Return the `k` passages that fit a question best by their words; all of a short document."""
@@ -47,12 +103,18 @@ class RowDocument:
         by_id = {passage.id: passage for passage in self.passages}
         return [by_id[one.id] for one in found if one.id in by_id]
 
+    def _sentence_at(self, place: int) -> tuple[int, int]:
+        """Return the span of the sentence, row or line that a place of the text is in."""
+        blank = self.text.rfind("\n\n", max(0, place - _LONGEST_SENTENCE), place)
+        begin = blank + 2 if blank >= 0 else max(0, place - _LONGEST_SENTENCE)
+        end = self.text.find("\n\n", place, place + _LONGEST_SENTENCE)
+        end = end if end >= 0 else min(len(self.text), place + _LONGEST_SENTENCE)
+        spans = ((begin + a, begin + b) for a, b in sentences(self.text[begin:end]))
+        return next((span for span in spans if span[0] <= place < span[1]), (place, end))
+
     def quote(self, start: int, end: int) -> CellQuote:
-        """Return `text[start:end]` as a quote, in the passage that holds the most of it."""
-        return quote_within(self.passages, self.text, start, end)
-
-
-def quote_within(passages: list[Passage], text: str, start: int, end: int) -> CellQuote:
-    """Return `text[start:end]` as a quote of the passage that holds the most of it."""
-    best = max(passages, key=lambda one: min(one.end, end) - max(one.start, start))
-    return CellQuote(best.id, start, end, text[start:end], best.page)
+        """Return `text[start:end]` as a quote of the passage that holds it, or the most of it."""
+        at = bisect_right([passage.start for passage in self.passages], start)
+        near = self.passages[max(0, at - 3) : at + 2]
+        best = max(near, key=lambda one: min(one.end, end) - max(one.start, start))
+        return CellQuote(best.id, start, end, self.text[start:end], best.page)

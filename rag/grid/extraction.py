@@ -9,12 +9,11 @@ from rag.errors import Cancelled
 from rag.grid.cells import CellResult
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.values import find_values
+from rag.grid.rules import read_by_rules
 from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
-from rag.retrieval.sentences import extract
 
 RULES = 1
 """Version of the rules; results of another one are out of date."""
@@ -47,12 +46,4 @@ class CellReader:
             yield column, self._cell(document, column)
 
     def _cell(self, document: RowDocument, column: Column) -> CellResult:
-        passages = document.search(f"{column.name} {column.question}")
-        read, total = len(passages), len(document.passages)
-        for pick in extract(column.asked, passages):
-            passage = passages[pick.number - 1]
-            for found in find_values(passage.text[pick.start : pick.end], column):
-                start = passage.start + pick.start
-                quote = document.quote(start, start + pick.end - pick.start)
-                return CellResult("unconfirmed", found.value, (quote,), read, total)
-        return CellResult("absent", read=read, total=total)
+        return read_by_rules(document, column)

@@ -1,19 +1,24 @@
-"""Values of cells read from words: dates, money, numbers, yes or no, options, lists and text."""
+"""Values of cells read from words: dates, money, numbers, options and parts of a list."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 
 from rag.citations.periods import periods as stated_times
-from rag.citations.quantities import MONEY, Quantity, undated
-from rag.grid.cells import Amount, CellValue, Day, Items, Words, YesNo
+from rag.citations.quantities import MONEY, Quantity, quantities, undated
+from rag.grid.cells import Amount, CellValue, Day, Words
 from rag.grid.columns import Column
 from rag.text.dates import Period, find_periods
-from rag.text.facts import negations
 
 LONGEST = 300  # characters of a value of text
+MOST_ITEMS = 100
+_UNIT_NAMES = {"d": "days", "wk": "weeks", "mo": "months", "yr": "years", "h": "hours", "min": "minutes"}
+_SEPARATOR = re.compile(
+    r"\s*(?:[,;、，；・]|\band\b|\s&\s(?=[A-Z“\"].*$)(?!.*[,;])|\s및\s|\s그리고\s|[와과]\s|及び|および|並びに|ならびに|\s와\s|\s과\s)\s*(?:\band\b\s*)?"
+)
+_QUOTED = re.compile(r"[“\"「『‘](?P<item>[^”\"」』’\n]{1,80})[”\"」』’]")
+_TRIM = " \t\n.。:：*_“”\"'‘’「」『』()（）"
 
 
 @dataclass(frozen=True)
@@ -26,20 +31,21 @@ class FoundValue:
 
 
 def find_values(text: str, column: Column) -> Iterator[FoundValue]:
-    """Yield the values of a column's kind that some words state, in order."""
+    """Yield the dates, amounts or options that some words state, in order; for other kinds nothing.
+
+    >>> rent = Column("rent", "Rent", kind="money")
+    >>> [str(one.value.amount) for one in find_values("EUR 1,200 from 1 May 2024 (12 months)", rent)]
+    ['1200']
+    """
     match column.kind:
         case "date":
             yield from (FoundValue(day_of(one), one.start, one.end) for one in find_periods(text))
         case "money" | "number":
             yield from _amounts(text, column)
-        case "yes_no":
-            yield FoundValue(YesNo(negations(text) % 2 == 0), 0, len(text))
         case "choice":
             yield from _options(text, column)
-        case "list":
-            yield FoundValue(Items(tuple(_parts(text))), 0, len(text))
-        case "text":
-            yield FoundValue(Words(text.strip()[:LONGEST]), 0, len(text))
+        case _:
+            return
 
 
 def day_of(period: Period) -> Day:
@@ -47,22 +53,48 @@ def day_of(period: Period) -> Day:
     return Day(period.label, period.first)
 
 
+_CODE_BEFORE = re.compile(r"\b(USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR)\s?\Z")
+_CODE_AFTER = re.compile(r"\s?(USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR)\b")
+
+
 def _amounts(text: str, column: Column) -> Iterator[FoundValue]:
     for one in undated(text, stated_times(text)):
-        if unit_fits(one.unit, column):
-            yield FoundValue(amount_of(one, column), one.start, one.end)
+        code = _CODE_BEFORE.search(text, max(0, one.start - 4), one.start) or _CODE_AFTER.match(text, one.end)
+        unit = one.unit or (code[1] if code else "")
+        if unit_fits(unit, column, scaled=one.step > 1):
+            start = code.start() if code and code.start() < one.start else one.start
+            yield FoundValue(Amount(plain(one.value), shown_unit(unit) or column.unit), start, one.end)
 
 
-def unit_fits(unit: str, column: Column) -> bool:
-    """Return True for a unit that the values of a column may have."""
+def unit_fits(unit: str, column: Column, *, scaled: bool = False) -> bool:
+    """Return True for a unit that values of a column may have; money in words names a currency or a scale."""
+    money = unit in MONEY or (len(unit) == 3 and unit.isupper())
     if column.kind == "money":
-        return unit in MONEY or not unit
-    return unit not in MONEY
+        return money or (not unit and scaled)
+    wanted = canonical_unit(column.unit)
+    if wanted == "%" or unit == "%":
+        return unit == wanted or (not wanted and unit == "%")
+    return not money
 
 
-def amount_of(quantity: Quantity, column: Column) -> Amount:
-    """Return a quantity as the value of a cell; one without a unit has that of the column."""
-    return Amount(plain(quantity.value), quantity.unit or column.unit)
+def canonical_unit(unit: str) -> str:
+    """Return the unit that a column names as quantities have it.
+
+    >>> canonical_unit("days"), canonical_unit("percent"), canonical_unit("shares")
+    ('d', '%', 'shares')
+    """
+    read = quantities(f"1 {unit}") if unit else []
+    return read[0].unit or unit if read else unit
+
+
+def shown_unit(unit: str) -> str:
+    """Return a unit as a cell shows it: "days" for "d"."""
+    return _UNIT_NAMES.get(unit, unit)
+
+
+def amount_of(quantity: Quantity, unit: str) -> Amount:
+    """Return a quantity as the value of a cell; one without a unit has this one."""
+    return Amount(plain(quantity.value), shown_unit(quantity.unit) or unit)
 
 
 def plain(value: Decimal) -> Decimal:
@@ -78,16 +110,24 @@ def _options(text: str, column: Column) -> Iterator[FoundValue]:
     found = [
         (match.start(), option)
         for option in column.options
-        if (match := re.search(re.escape(option), text, re.IGNORECASE))
+        for match in re.finditer(_whole(option), text, re.IGNORECASE)
     ]
     for start, option in sorted(found):
         yield FoundValue(Words(option), start, start + len(option))
 
 
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in re.split(r"[,;、，]| and | 및 ", text) if part.strip()]
+def _whole(option: str) -> str:
+    edge = r"\b" if option.isascii() and option[:1].isalnum() and option[-1:].isalnum() else ""
+    return edge + re.escape(option) + edge
 
 
-def first_day(label: str) -> date:
-    """Return the first day of an ISO label: "2023", "2023-07", "2023-07-01"; raises ValueError."""
-    return date.fromisoformat((label + "-01-01")[:10])
+def split_items(text: str) -> tuple[str, ...]:
+    """Return the parts of an enumeration; those in quotation marks where there are several.
+
+    >>> split_items("the Americas, Europe and Japan."), split_items("「営業」、「開発」"), split_items("A 및 B")
+    (('Americas', 'Europe', 'Japan'), ('営業', '開発'), ('A', 'B'))
+    """
+    quoted = [match["item"].strip(_TRIM + ",") for match in _QUOTED.finditer(text)]
+    parts = quoted if len(quoted) > 1 else _SEPARATOR.split(" ".join(text.split()))
+    trimmed = (re.sub(r"^(?:the|an?)\s+", "", part.strip(_TRIM)) for part in parts)
+    return tuple(dict.fromkeys(part for part in trimmed if part))[:MOST_ITEMS]

@@ -1,0 +1,93 @@
+"""Reading of a cell by rules, without a language model.
+
+In this order of trust: what the document says of itself, values under a label, rows of tables in the wanted
+period, sentences that name the field, and the sentence that answers the question best.
+"""
+
+from collections.abc import Iterator
+
+from rag.grid.candidates import Candidate, choose
+from rag.grid.cells import CellResult, CellValue, Day, Items, Words
+from rag.grid.columns import Column
+from rag.grid.document import RowDocument
+from rag.grid.sentence_values import labelled_candidates, loose_candidates, sentence_candidates
+from rag.grid.table_lists import list_candidates
+from rag.grid.table_values import table_candidates
+from rag.grid.terms import ColumnTerms, terms_of
+from rag.grid.values import LONGEST, find_values
+from rag.retrieval.sentences import extract
+
+FACT = 2.0
+"""Score of what a document says of itself."""
+BEST_SENTENCE = 0.3
+
+
+def read_by_rules(document: RowDocument, column: Column) -> CellResult:
+    """Return the result of a cell; every passage was looked at."""
+    terms = terms_of(column)
+    total = len(document.passages)
+    found = choose(list(_candidates(document, terms))) or choose(list(_fallback(document, terms)))
+    if found is None:
+        return CellResult("absent", read=total, total=total)
+    quote = document.quote(found.start, found.end)
+    return CellResult("verified" if found.sure else "unconfirmed", found.value, (quote,), total, total)
+
+
+def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    yield from _facts(document, terms)
+    yield from labelled_candidates(document, terms)
+    if terms.column.kind in ("money", "number"):
+        yield from table_candidates(document, terms)
+    if terms.column.kind == "list":
+        yield from list_candidates(document, terms)
+    yield from sentence_candidates(document, terms)
+
+
+def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield what the document says of itself: company, period, title, authors, date."""
+    kind = {"period_end": "period", "period_start": "period"}.get(terms.fact, terms.fact)
+    facts = [fact for fact in document.facts(kind) if fact.start is not None] if kind else []
+    if terms.column.kind == "list" and facts:
+        values = tuple(dict.fromkeys(fact.value for fact in facts))
+        yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT, sure=True)
+        return
+    for fact in facts:
+        value = _fact_value(fact.value, terms)
+        if value is not None:
+            yield Candidate(value, fact.start or 0, fact.end or 0, FACT, sure=True)
+            return
+
+
+def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
+    if terms.column.kind != "date":
+        return Words(value)
+    if terms.fact in ("period_end", "period_start"):
+        first, _, last = value.partition("/")
+        value = last if terms.fact == "period_end" else first
+    day = next(find_values(value, terms.column), None)
+    return day.value if day is not None and isinstance(day.value, Day) else None
+
+
+def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield what sentences of found passages hold: with all words of a term, else the best answer."""
+    column = terms.column
+    if column.kind in ("date", "money", "number", "choice"):
+        found = list(loose_candidates(document, terms))
+        yield from found
+        if found:
+            return
+    passages = document.search(f"{column.name} {column.question}")
+    for pick in extract(column.asked, passages)[:1]:
+        passage = passages[pick.number - 1]
+        words = passage.text[pick.best_start : pick.best_end] or passage.text[pick.start : pick.end]
+        start = passage.start + (pick.best_start if pick.best_end else pick.start)
+        value = _value_in(words, column)
+        if value is not None:
+            yield Candidate(value, start, start + len(words), BEST_SENTENCE)
+
+
+def _value_in(words: str, column: Column) -> CellValue | None:
+    if column.kind == "text":
+        return Words(" ".join(words.split())[:LONGEST])
+    found = next(find_values(words, column), None)
+    return None if found is None else found.value

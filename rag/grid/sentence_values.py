@@ -1,0 +1,270 @@
+# ruff: noqa: E501
+"""Values of cells from labelled lines and sentences that name the field."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.citations.logic import is_hedged
+from rag.citations.quantities import quantities
+from rag.grid.candidates import Candidate
+from rag.grid.cells import CellValue, Items, Words, YesNo
+from rag.grid.columns import Column
+from rag.grid.document import RowDocument
+from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, Mention, words
+from rag.grid.values import LONGEST, FoundValue, find_values, split_items
+from rag.text.facts import negations
+from rag.text.sentences import sentences
+
+LABELLED = 1.2
+"""Score of a value under a label that is the field's name."""
+CAPTIONED = 0.85
+"""Score of a caption that has a term among other words: two captions beside each other read as one."""
+NAMED, LOOSE = 1.0, 0.7
+"""Scores of a value in a sentence with a term, and in one with its words apart from each other."""
+DISTANCE = 0.002
+"""Loss of score for each character between a value and the term."""
+_FAR = 90  # characters from the words asked for to the first of two boxes
+_YES_WORDS = frozenset({"yes", "예", "はい"})
+REACH = 160  # characters from a term within which a value is of it
+MOST_MENTIONS = 200
+LONGEST_ITEM = 80  # characters
+MOST_COUNTED = 30
+_ENUMERATION_END = re.compile(r"[.;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b")
+SHORT = 240  # characters of a sentence whose only value is surely of the field whose words it has
+_CHECKED, _UNCHECKED = "☒☑✓✔■▣☻", "☐□¨○◯▢"
+_BOX = re.compile(
+    rf"(?P<box>[{_CHECKED}{_UNCHECKED}])|(?P<word>\bYes\b|\bNo\b|예|아니[오요]|はい|いいえ)", re.IGNORECASE
+)
+_YES = re.compile(r"^(?:yes|y|true|예|네|있음|유|해당|はい|有|あり|可)\b", re.IGNORECASE)
+_NO = re.compile(
+    r"^(?:no|n|none|false|not applicable|아니[오요]|없음|무|해당 없음|いいえ|無|なし|不可)\b", re.IGNORECASE
+)
+_COPULA = re.compile(
+    r"\s*(?:(?:is|are|was|were)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between)|[:：])\s*\Z", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    r"[;。]|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
+)
+_VERB_END = re.compile(
+    r"\s*(?:(?:으로|로)\s?(?:한다|합니다|정한다|정합니다|해석되?며?.*|따른다|따릅니다)|(?:을|를)\s?(?:적용한다|적용합니다|따른다|따릅니다|준거법으로 한다|준거법으로 합니다|초과하지.*)|에\s?(?:따른다|따릅니다|의한다|의합니다)|이다|입니다|とする|とします|である|です|による|によります|に準拠する|に準拠します|を適用する|を適用します|に従う|を上限とする|を上限とします)[.。]?\s*\Z"
+)
+_ENUMERATES = re.compile(
+    r"^[^.;。\n]{0,80}?(?:\b(?:are|include|includes|comprise|comprises|consist(?:s|ed)? of|as follows|between|among)\b|segments?\s*:|[:：]|は|은|는|이|가)\s*(?:made by and between|by and between|the following\b[^:]{0,40}:)?\s*",
+    re.IGNORECASE,
+)
+_BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160})+")
+_BULLET = re.compile(r"\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+(?P<item>[^\n]{1,160})")
+
+
+@dataclass(frozen=True)
+class NamedSentence:
+    """Sentence ``text[start:end]`` of a document that names a field at some places."""
+
+    start: int
+    end: int
+    mentions: tuple[Mention, ...]
+
+
+def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the values that stand under a label which names the field."""
+    words_asked = terms.column.kind == "text"
+    for one in document.labelled:
+        if (
+            not words_asked and one.first in document.rows_of_figures
+        ):  # read with the scale and period of their table
+            continue
+        score = terms.label_score(one.label, one.section)
+        if one.captioned and score < SURE_LABEL and terms.within(one.label):
+            score = CAPTIONED
+        if score >= LEAST_LABEL:
+            sure = score >= SURE_LABEL
+            for value in _labelled_values(document.text[one.start : one.end], terms.column):
+                yield Candidate(value, one.first, one.last, LABELLED * score, sure)
+
+
+def _labelled_values(words: str, column: Column) -> Iterator[CellValue]:
+    match column.kind:
+        case "text":
+            yield Words(words[:LONGEST].strip(" *_"))
+        case "list":
+            yield Items(split_items(words))
+        case "yes_no":
+            if _YES.match(words) or _NO.match(words):
+                yield YesNo(_YES.match(words) is not None)
+        case _:
+            found = list(find_values(words, column))
+            yield from (one.value for one in found[:1])
+
+
+def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSentence]:
+    """Return the sentences with a term, in order."""
+    found: dict[tuple[int, int], list[Mention]] = {}
+    for number, mention in enumerate(terms.mentions(document.read_text)):
+        if number >= MOST_MENTIONS:
+            break
+        found.setdefault(document.sentence_at(mention.start), []).append(mention)
+    return [NamedSentence(*span, tuple(mentions)) for span, mentions in found.items()]
+
+
+def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the values of the sentences that name the field."""
+    read = {"yes_no": _yes_no, "text": _texts, "list": _lists}.get(terms.column.kind, _nearest)
+    for sentence in named_sentences(document, terms):
+        yield from read(document, terms, sentence)
+
+
+def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+    """Yield the value nearest to each term, with no other value between them."""
+    text = document.text[sentence.start : sentence.end]
+    if text.lstrip().startswith("|"):
+        return
+    values = list(find_values(text, terms.column))
+    for mention in sentence.mentions:
+        at = Mention(mention.start - sentence.start, mention.end - sentence.start)
+        near = _nearest_value(text, values, at)
+        if near is not None:
+            gap = max(near.start - at.end, at.start - near.end, 0)
+            clear = len(values) == 1 or gap <= REACH // 4
+            sure = (clear and not is_hedged(text) and terms.column.kind != "choice") or (
+                len(values) == 1 and clear
+            )
+            yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+
+
+def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> FoundValue | None:
+    """Return the value of a term: in Korean and Japanese what stands before a particle, else what follows."""
+    after = [one for one in values if at.end <= one.start <= at.end + REACH]
+    before = [one for one in values if at.start - REACH <= one.end <= at.start]
+    particle = text[at.start : at.end] in _PARTICLES
+    if particle:
+        return before[-1] if before and at.start - before[-1].end <= 3 else None
+    if after and (not before or after[0].start - at.end <= 1.5 * (at.start - before[-1].end) + 10):
+        return after[0]
+    return before[-1] if before else (after[0] if after else None)
+
+
+_PARTICLES = frozenset({"부터", "까지", "から", "まで"})
+
+
+def _yes_no(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+    """Yield the answer of a box that is checked after a sentence, else yes unless the sentence denies it."""
+    text = document.text[sentence.start : sentence.end]
+    boxes = document.text[sentence.mentions[-1].end : sentence.end + 120]
+    checked = _checked(boxes)
+    if checked is not None:
+        yes, until = checked
+        yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
+    elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
+        hedged = is_hedged(text)
+        yield Candidate(YesNo(negations(text) % 2 == 0), sentence.start, sentence.end, NAMED, sure=not hedged)
+
+
+def _checked(text: str) -> tuple[bool, int] | None:
+    """Return which of two boxes is checked, and where the words of both end; None without boxes.
+
+    >>> _checked("a shell company. Yes ☐ No ☒"), _checked("☑ 예 ☐ 아니오")
+    ((False, 27), (True, 9))
+    """
+    found = list(_BOX.finditer(text))[:4]
+    if len(found) < 4 or found[0].start() > _FAR:
+        return None
+    pairs = [(one, other) if one["word"] else (other, one) for one, other in (found[:2], found[2:])]
+    if not all(word["word"] and box["box"] for word, box in pairs):
+        return None
+    checked = [word["word"].casefold() in _YES_WORDS for word, box in pairs if box["box"] in _CHECKED]
+    return (checked[0], found[3].end()) if len(checked) == 1 else None
+
+
+def _texts(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+    """Yield the words that a sentence gives for a term, where its grammar shows them."""
+    text = document.text[sentence.start : sentence.end]
+    if text.lstrip().startswith(("|", "#")):
+        return
+    for mention in sentence.mentions:
+        value = given_words(text, mention.start - sentence.start, mention.end - sentence.start)
+        if value:
+            yield Candidate(Words(value), sentence.start, sentence.end, NAMED, sure=True)
+    whole = " ".join(text.split())[:LONGEST]
+    if len(whole.split()) > 3 or len(whole) > 12:
+        yield Candidate(Words(whole), sentence.start, sentence.end, LOOSE)
+
+
+def given_words(sentence: str, start: int, end: int) -> str:
+    """Return the words that a sentence gives for the term ``sentence[start:end]``; empty where none do.
+
+    >>> said = "This lease is governed by the laws of England, and no other."
+    >>> given_words(said, 14, 25)
+    'the laws of England'
+    >>> given_words("본 계약의 준거법은 대한민국 법률로 한다.", 6, 9), given_words("準拠法は日本法とする。", 0, 3)
+    ('대한민국 법률', '日本法')
+    """
+    copula = _COPULA.match(sentence, end)
+    if copula is None and not _LEADS.search(sentence[start:end] + " "):
+        return ""
+    begin = copula.end() if copula else end
+    rest = sentence[begin:]
+    unspaced = re.match(r"[^\x00-\u024f]", sentence[start:end]) is not None
+    if unspaced:
+        verb = _VERB_END.search(rest)
+        return rest[: verb.start()].strip(" 、,") if verb and len(rest[: verb.start()]) <= 80 else ""
+    stop = _CLAUSE_END.search(rest)
+    value = " ".join(rest[: stop.start() if stop else None].split())
+    return value if 1 < len(value) <= LONGEST else ""
+
+
+def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+    """Yield the enumeration that follows a term: in the sentence, or the bullets beneath it."""
+    text = document.text
+    if text[sentence.start : sentence.end].lstrip().startswith("|"):
+        return
+    mention = sentence.mentions[-1]
+    line = text.find("\n", mention.end)
+    colon = re.match(r"[^\n]{0,120}[:：][ \t]*(?=\n)", text[mention.end : mention.end + 200])
+    bullets = _BULLETS.match(text, mention.end + colon.end()) if colon else None
+    if bullets and line >= 0:
+        items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
+        if len(items) > 1:
+            yield Candidate(Items(items), sentence.start, bullets.end(), LABELLED, sure=True)
+            return
+    for one in sentence.mentions:
+        rest = text[one.end : sentence.end]
+        told = _ENUMERATES.match(rest)
+        if told is None or _is_singular(terms, text[one.start : one.end]):
+            continue
+        items = split_items(_ENUMERATION_END.split(rest[told.end() :])[0])
+        if len(items) > 1 and max(map(len, items)) <= LONGEST_ITEM:
+            counted = _counted(text[sentence.start : sentence.end]) == len(items)
+            score = NAMED + 0.1 * counted
+            yield Candidate(Items(items), sentence.start, sentence.end, score, sure=counted)
+
+
+def _is_singular(terms: ColumnTerms, mention: str) -> bool:
+    """Return True for one of a kind: "the Graphics segment includes ..." lists what that one has."""
+    plural = any(term.isascii() and term.endswith("s") for term in terms.terms)
+    return plural and mention.isascii() and not mention.endswith("s")
+
+
+def _counted(sentence: str) -> int:
+    """Return the number that a sentence begins with: 2 of "Our two segments are"; 0 without one."""
+    return next((int(one.value) for one in quantities(sentence[:80]) if one.value < MOST_COUNTED), 0)
+
+
+def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield values of sentences of found passages that have all words of a term, though not together."""
+    for passage in document.search(f"{terms.column.name} {terms.column.question}"):
+        for first, last in sentences(passage.text):
+            text = passage.text[first:last]
+            if text.startswith(("|", "#")) or not _holds(terms, text):
+                continue
+            values = list(find_values(text, terms.column))
+            sure = len(values) == 1 and len(text) <= SHORT and not is_hedged(text)
+            for value in values[:1]:
+                yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
+
+
+def _holds(terms: ColumnTerms, text: str) -> bool:
+    said = words(text)
+    return any(len(term) > 1 and term <= said for term in terms.token_sets)

@@ -1,0 +1,135 @@
+"""Values of cells from tables of figures: the row is found by its label, the column by its period.
+
+The period that the column asks for decides, else the one that the document covers: the figure of the prior
+year, or of nine months in place of three, is another one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from operator import attrgetter
+from typing import Literal
+
+from rag.citations.periods import StatedTime, periods
+from rag.citations.tables import TableCell
+from rag.grid.candidates import Candidate
+from rag.grid.columns import Column
+from rag.grid.document import RowDocument
+from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
+from rag.grid.values import amount_of, unit_fits
+from rag.text.dates import find_periods
+
+Fit = Literal["same", "open", "other"]
+_FITS: dict[Fit, float] = {"same": 0.3, "open": 0.0}
+_MONTH = 30.44  # days
+AMBIGUOUS = 0.25
+"""Loss of score where several numbers of a row are of the same period."""
+_SHARE = re.compile(r"\bas a per ?cent|\bpercentage of|% of|비율|구성비|構成比|割合", re.IGNORECASE)
+"""Words over a table of shares, whose numbers are no amounts."""
+
+
+@dataclass(frozen=True)
+class WantedPeriod:
+    """Period that a value is wanted for."""
+
+    first: date
+    last: date
+
+    @property
+    def months(self) -> int:
+        """Its length, rounded.
+
+        >>> WantedPeriod(date(2023, 4, 2), date(2023, 7, 1)).months
+        3
+        """
+        return round(((self.last - self.first).days + 1) / _MONTH)
+
+    def fit(self, stated: StatedTime | None) -> Fit:
+        """Return how a stated time agrees: not at all where a field that it states is another one."""
+        if stated is None or not (stated.year or stated.months):
+            return "open"
+        if stated.year and not stated.month:
+            whole = self.months >= 11 and not stated.quarter and stated.months in (0, self.months)
+            return "same" if whole and stated.year == self.last.year else self._undated(stated)
+        ends = not stated.year or (stated.year, stated.month) == (self.last.year, self.last.month)
+        day = not stated.day or stated.day == self.last.day
+        length = not stated.months or stated.months == self.months
+        if not (ends and day and length):
+            return "other"
+        return "same" if stated.year else "open"
+
+    def _undated(self, stated: StatedTime) -> Fit:
+        other = stated.year not in (self.last.year, self.last.year + 1)  # fiscal years begin earlier
+        return "other" if other or (stated.months and stated.months != self.months) else "open"
+
+
+def wanted_period(column: Column, document: RowDocument) -> WantedPeriod | None:
+    """Return the period that a column names, else the one that the document covers; None without any."""
+    named = find_periods(f"{column.name} {column.question}")
+    if named:
+        return WantedPeriod(named[-1].first, named[-1].last)
+    return WantedPeriod(*document.days) if document.days else None
+
+
+def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the numbers of tables whose labels name a column's field, with their rows as words."""
+    wanted = wanted_period(terms.column, document)
+    own = frozenset(word for name in document.profile.names for word in name.casefold().split())
+    scores: dict[tuple[str, str], float] = {}
+    for _, row in groupby(document.cells, key=attrgetter("row_start")):
+        found = list(row)
+        key = found[0].row, found[0].section
+        if key not in scores:
+            scores[key] = terms.label_score(*key, own=own)
+        if scores[key] >= LEAST_LABEL:
+            yield from _of_row(document, terms.column, found, wanted, scores[key])
+
+
+def _of_row(
+    document: RowDocument,
+    column: Column,
+    row: Sequence[TableCell],
+    wanted: WantedPeriod | None,
+    label: float,
+) -> Iterator[Candidate]:
+    """Yield the numbers of a row that may be of the wanted period; only one that stands alone is sure."""
+    fits = [_fit(_period_of(cell, place, len(row)), wanted) for place, cell in enumerate(row)]
+    able = [
+        (cell, fit)
+        for cell, fit in zip(row, fits, strict=True)
+        if fit != "other" and not cell.is_change and _unit_fits(cell, column)
+    ]
+    same = [cell for cell, fit in able if fit == "same"]
+    for cell, fit in able:
+        value = amount_of(cell.quantity, column.unit or document.currency)
+        alone = len(same) == 1 if fit == "same" else len(row) == 1 and not same
+        score = label + _FITS[fit] - (0.0 if alone else AMBIGUOUS)
+        yield Candidate(value, cell.row_start, cell.row_end, score, alone and label >= SURE_LABEL)
+
+
+def _unit_fits(cell: TableCell, column: Column) -> bool:
+    share = (
+        column.kind == "money" and not cell.quantity.unit and _SHARE.search(f"{cell.around} {cell.column}")
+    )
+    return not share and unit_fits(cell.quantity.unit, column, scaled=True)
+
+
+def _fit(stated: StatedTime | None, wanted: WantedPeriod | None) -> Fit:
+    return "open" if wanted is None else wanted.fit(stated)
+
+
+def _period_of(cell: TableCell, place: int, width: int) -> StatedTime | None:
+    """Return the period of a cell, completed by the words above: "Three Months Ended June 30" over "2023".
+
+    Where columns have no headings, the words above may name one period for each.
+    """
+    stated = cell.periods[0] if cell.periods else None
+    above = [one for one in periods(cell.around) if one.month or one.months]
+    if stated is None:
+        dated = [one for one in above if one.year]
+        return dated[place] if not cell.column and len(dated) == width else None
+    if stated.month or not above:
+        return stated
+    return above[-1].merged(stated) if not above[-1].year or above[-1].year == stated.year else stated

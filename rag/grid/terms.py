@@ -1,0 +1,154 @@
+"""Terms of a column: the words by which documents call what it asks for, found in labels and sentences."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from rag.grid.columns import Column
+from rag.grid.templates import Fact, known_fields
+from rag.retrieval.table_rows import TOTAL
+from rag.text.language import STOP_WORDS
+from rag.text.tokenize import tokens
+
+EXACT = 1.0
+LEAST_LABEL = 0.6
+"""Least score of a label that may name a column's field."""
+SURE_LABEL = 0.9
+"""Least score of a label that names it without doubt."""
+_LIGHT = TOTAL | frozenset(tokens("attributable amount unaudited", "en"))
+_OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|제외|その他|除く", re.IGNORECASE)
+"""Words that make a label another one, and that are no tokens."""
+_LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
+_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
+_ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
+_LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][\w’'.-]*")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """Term that ``text[start:end]`` is."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class ColumnTerms:
+    """Terms of a column, the fact of a document that is its value, and the words of its question."""
+
+    column: Column
+    terms: tuple[str, ...]
+    fact: Fact = ""
+
+    @cached_property
+    def token_sets(self) -> tuple[frozenset[str], ...]:
+        """The tokens of each term, without those that add nothing."""
+        found = (words(term) for term in self.terms)
+        return tuple(dict.fromkeys(one - _LIGHT or one for one in found if one))
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """Tokens of name and question."""
+        return words(f"{self.column.name} {self.column.question}")
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Pattern of the terms in running text, the longest first."""
+        parts = [_term_pattern(term) for term in sorted(self.terms, key=len, reverse=True)]
+        return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+    def mentions(self, text: str) -> Iterator[Mention]:
+        """Yield the terms in a text, in order."""
+        if self.pattern is not None:
+            yield from (Mention(*match.span()) for match in self.pattern.finditer(text))
+
+    def within(self, label: str) -> bool:
+        """Return True for a label that has all words of a term of several among its own."""
+        said = words(label)
+        return any(len(term) > 2 and term <= said for term in self.token_sets)  # noqa: PLR2004
+
+    def label_score(
+        self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
+    ) -> float:
+        """Return how surely a label names the field, 0 to 1; `own` are the names of the document.
+
+        Words of the label that no term has say something else. Words of a term that the label lacks may stand
+        in its section or, with less weight, around it.
+
+        >>> terms = terms_of(Column("eps", "Diluted earnings per share", kind="money"))
+        >>> terms.label_score("Diluted", "Earnings per share:"), terms.label_score("Diluted", "Shares used")
+        (1.0, 0.45)
+        """
+        said = words(_PARENTHESES.sub(" ", label)) - own
+        under = words(_PARENTHESES.sub(" ", section)) - own
+        core = said - _LIGHT or said
+        part = 0.02 * bool((said & _LIGHT) - TOTAL)  # a part of the whole: "attributable to"
+        beside = words(around) if around else frozenset[str]()
+        scores = (self._score(said, core, under, beside, term) for term in self.token_sets)
+        return round(max(0.0, max(scores, default=0.0) - part), 4) if core else 0.0
+
+    def _score(
+        self,
+        said: frozenset[str],
+        core: frozenset[str],
+        under: frozenset[str],
+        beside: frozenset[str],
+        term: frozenset[str],
+    ) -> float:
+        extra = len(core - term) / len(core)
+        missing = term - core
+        if extra > 0.34 or len(missing) == len(term):
+            return 0.0
+        above = missing & under
+        around = (missing - above) & beside
+        lacking = len(missing - above - around) + 0.5 * len(around)
+        if lacking and lacking / len(term) > 0.5:
+            return 0.0
+        whole = not missing and (said & TOTAL or under & term)
+        other = bool(under - term - _LIGHT - self.asked) and not whole
+        return max(0.0, EXACT - 0.6 * extra - 0.8 * lacking / len(term) - 0.15 * other)
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the tokens of a label or a term, with the words that make it another one.
+
+    >>> sorted(words("Other operating income")), sorted(words("매출"))
+    (['=other', 'incom', 'oper'], ['매출'])
+    """
+    language = "en" if _LATIN_TEXT.fullmatch(text) else None
+    return frozenset(tokens(text, language)) | {f"={one.casefold()}" for one in _OTHER.findall(text)}
+
+
+@lru_cache(maxsize=256)
+def terms_of(column: Column) -> ColumnTerms:
+    """Return the terms of a column: its name, its alternatives, and those of the fields it is named after.
+
+    >>> terms_of(Column("rent", "Monthly rent / lease payment", kind="money")).terms
+    ('Monthly rent / lease payment', 'Monthly rent', 'lease payment')
+    """
+    fields = known_fields(column)
+    parts = [part for part in _ALTERNATIVE.split(_PARENTHESES.sub(" ", column.name)) if len(part.strip()) > 1]
+    names = [column.name, *(parts if len(parts) > 1 else [])]
+    terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
+    facts: list[Fact] = [field.fact for field in fields if field.fact]
+    return ColumnTerms(column, tuple(terms), facts[0] if facts else "")
+
+
+def _term_pattern(term: str) -> str:
+    words = term.split()
+    if not term.isascii():
+        return r"\s?".join(re.escape(word) for word in words)
+    return r"\b" + r"[\s-]+".join(_word_pattern(word) for word in words)
+
+
+def _word_pattern(word: str) -> str:
+    if not _LATIN_WORD.fullmatch(word) or len(word) < 4 or word.casefold() in STOP_WORDS["en"]:
+        return re.escape(word) + (r"\b" if word[-1:].isalnum() else "")
+    stem = word[:-1] if word[-1] in "esy" else word
+    return re.escape(stem) + r"[a-z]{0,3}\b"
+
+
+def nearest(mentions: Sequence[Mention], start: int, end: int) -> int:
+    """Return the characters between a span and the nearest mention; a large number without any."""
+    return min((max(0, one.start - end, start - one.end) for one in mentions), default=1_000_000)
