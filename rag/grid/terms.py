@@ -66,7 +66,7 @@ class ColumnTerms:
     def within(self, label: str) -> bool:
         """Return True for a label that has all words of a term of several among its own."""
         said = words(label)
-        return any(len(term) > 2 and term <= said for term in self.token_sets)  # noqa: PLR2004
+        return any(len(term) > 2 and term <= said for term in self.token_sets)
 
     def label_score(
         self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
