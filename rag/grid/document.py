@@ -6,8 +6,10 @@ from datetime import date
 from functools import cached_property, lru_cache
 
 from rag.citations.tables import TableCell, cells
-from rag.grid.cells import CellQuote
+from rag.grid.cells import Amount, CellQuote
+from rag.grid.columns import Column
 from rag.grid.labelled import LabelledValue, labelled_values
+from rag.grid.values import amount_of
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.library import Library
 from rag.passage import Passage
@@ -95,6 +97,10 @@ class RowDocument:
             (fact for fact in self.profile.facts if fact.kind == kind), key=lambda fact: fact.start is None
         )
 
+    def rarity(self, token: str) -> float:
+        """Return the inverse document frequency of a token in its library."""
+        return self._library.rarity(token)
+
     def search(self, question: str, k: int = SEARCHED) -> list[Passage]:
         """Return the `k` passages that fit a question best by their words; all of a short document."""
         if len(self.passages) <= SHORT:
@@ -112,9 +118,29 @@ class RowDocument:
         spans = ((begin + a, begin + b) for a, b in sentences(self.text[begin:end]))
         return next((span for span in spans if span[0] <= place < span[1]), (place, end))
 
+    def line_at(self, place: int) -> tuple[int, int]:
+        """Return the span of the line that a place of the text is in."""
+        end = self.text.find("\n", place)
+        return self.text.rfind("\n", 0, place) + 1, end if end >= 0 else len(self.text)
+
+    def amount(self, cell: TableCell, column: Column) -> Amount:
+        """Return the number of a cell of a table as the value of a column."""
+        return amount_of(cell.quantity, column.unit or (self.currency if column.kind == "money" else ""))
+
+    def passage_at(self, place: int) -> Passage:
+        """Return the passage that holds a place of the text."""
+        return self._passage_of(place, place + 1)
+
     def quote(self, start: int, end: int) -> CellQuote:
         """Return `text[start:end]` as a quote of the passage that holds it, or the most of it."""
-        at = bisect_right([passage.start for passage in self.passages], start)
-        near = self.passages[max(0, at - 3) : at + 2]
-        best = max(near, key=lambda one: min(one.end, end) - max(one.start, start))
+        best = self._passage_of(start, end)
         return CellQuote(best.id, start, end, self.text[start:end], best.page)
+
+    def _passage_of(self, start: int, end: int) -> Passage:
+        at = bisect_right(self._starts, start)
+        near = self.passages[max(0, at - 3) : at + 2]
+        return max(near, key=lambda one: min(one.end, end) - max(one.start, start))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [passage.start for passage in self.passages]

@@ -1,6 +1,7 @@
 """Extraction of cells: the value of a column in one document, with the quote that says it.
 
-Without a language model the value is read by rules from the best sentence or cell of a table.
+Rules read what documents say in so many words. Where they are in doubt, and where a column has instructions
+of its own, the connected language model is asked, and what it says is checked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,8 @@ from rag.errors import Cancelled
 from rag.grid.cells import CellResult
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.rules import read_by_rules
+from rag.grid.model_reading import read_by_model
+from rag.grid.rules import find_candidates, read_by_rules
 from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.jobs import Cancel, never
@@ -43,7 +45,12 @@ class CellReader:
         for column in columns:
             if cancelled():
                 raise Cancelled(N_("Reading {name} was stopped.", name=document.name))
-            yield column, self._cell(document, column)
+            yield column, self._cell(document, column, cancelled)
 
-    def _cell(self, document: RowDocument, column: Column) -> CellResult:
-        return read_by_rules(document, column)
+    def _cell(self, document: RowDocument, column: Column, cancelled: Cancel) -> CellResult:
+        """Return the result of a cell; a model is asked where the rules are in doubt, or are not all."""
+        candidates = find_candidates(document, column)
+        ruled = read_by_rules(document, candidates)
+        if self._llm is None or (ruled.state == "verified" and not column.instructions):
+            return ruled
+        return read_by_model(document, column, self._llm, candidates, ruled, cancelled)

@@ -4,29 +4,44 @@ In this order of trust: what the document says of itself, values under a label, 
 period, sentences that name the field, and the sentence that answers the question best.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rag.chat.extractive import decide
 from rag.grid.candidates import Candidate, choose
 from rag.grid.cells import CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.sentence_values import labelled_candidates, loose_candidates, sentence_candidates
+from rag.grid.sentence_values import (
+    labelled_candidates,
+    loose_candidates,
+    section_candidates,
+    sentence_candidates,
+)
 from rag.grid.table_lists import list_candidates
 from rag.grid.table_values import table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
 from rag.grid.values import LONGEST, find_values
+from rag.passage import Passage
 from rag.retrieval.sentences import extract
+from rag.text.language import language
 
 FACT = 2.0
 """Score of what a document says of itself."""
+TITLE = 0.5
+"""Score of a title where the document names no company."""
 BEST_SENTENCE = 0.3
 
 
-def read_by_rules(document: RowDocument, column: Column) -> CellResult:
-    """Return the result of a cell; every passage was looked at."""
+def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
+    """Return all values that the rules find for a cell."""
     terms = terms_of(column)
+    return list(_candidates(document, terms)) or list(_fallback(document, terms))
+
+
+def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> CellResult:
+    """Return the result that candidates make; every passage was looked at."""
     total = len(document.passages)
-    found = choose(list(_candidates(document, terms))) or choose(list(_fallback(document, terms)))
+    found = choose(candidates)
     if found is None:
         return CellResult("absent", read=total, total=total)
     quote = document.quote(found.start, found.end)
@@ -40,6 +55,7 @@ def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate
         yield from table_candidates(document, terms)
     if terms.column.kind == "list":
         yield from list_candidates(document, terms)
+    yield from section_candidates(document, terms)
     yield from sentence_candidates(document, terms)
 
 
@@ -47,15 +63,21 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield what the document says of itself: company, period, title, authors, date."""
     kind = {"period_end": "period", "period_start": "period"}.get(terms.fact, terms.fact)
     facts = [fact for fact in document.facts(kind) if fact.start is not None] if kind else []
-    if terms.column.kind == "list" and facts:
+    if terms.column.kind == "list":
         values = tuple(dict.fromkeys(fact.value for fact in facts))
-        yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT, sure=True)
+        if len(values) > 1 or (values and terms.fact == "author"):
+            yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT, sure=True)
         return
     for fact in facts:
         value = _fact_value(fact.value, terms)
         if value is not None:
-            yield Candidate(value, fact.start or 0, fact.end or 0, FACT, sure=True)
+            place = fact.start or 0, fact.end or 0
+            start, end = document.line_at(place[0]) if terms.column.kind == "date" else place
+            yield Candidate(value, start, max(end, place[1]), FACT, sure=True)
             return
+    if terms.fact == "name":
+        for fact in (one for one in document.facts("title") if one.start is not None):
+            yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
 
 
 def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
@@ -77,6 +99,8 @@ def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         if found:
             return
     passages = document.search(f"{column.name} {column.question}")
+    if not _same_language(column, passages) or not decide(column.asked, passages, document.rarity).answered:
+        return
     for pick in extract(column.asked, passages)[:1]:
         passage = passages[pick.number - 1]
         words = passage.text[pick.best_start : pick.best_end] or passage.text[pick.start : pick.end]
@@ -84,6 +108,10 @@ def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         value = _value_in(words, column)
         if value is not None:
             yield Candidate(value, start, start + len(words), BEST_SENTENCE)
+
+
+def _same_language(column: Column, passages: Sequence[Passage]) -> bool:
+    return any(language(passage.text) == language(column.asked) for passage in passages)
 
 
 def _value_in(words: str, column: Column) -> CellValue | None:

@@ -44,6 +44,10 @@ _COPULA = re.compile(
     r"\s*(?:(?:is|are|was|were)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
     re.IGNORECASE,
 )
+_LIMIT = re.compile(
+    r"[^.;]{0,120}?\b(?:limited to|capped at|not exceed|no more than|up to)\s+", re.IGNORECASE
+)
+_HONORIFIC = re.compile(r"\s*(?:御中|様|귀중|귀하)\Z")
 _LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between)|[:：])\s*\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(
     r"[;。]|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
@@ -55,6 +59,7 @@ _ENUMERATES = re.compile(
     r"^[^.;。\n]{0,80}?(?:\b(?:are|include|includes|comprise|comprises|consist(?:s|ed)? of|as follows|between|among)\b|segments?\s*:|[:：]|は|은|는|이|가)\s*(?:made by and between|by and between|the following\b[^:]{0,40}:)?\s*",
     re.IGNORECASE,
 )
+_LEAD_END = re.compile(r"\s*")
 _BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160})+")
 _BULLET = re.compile(r"\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+(?P<item>[^\n]{1,160})")
 
@@ -88,7 +93,7 @@ def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
 def _labelled_values(words: str, column: Column) -> Iterator[CellValue]:
     match column.kind:
         case "text":
-            yield Words(words[:LONGEST].strip(" *_"))
+            yield Words(_HONORIFIC.sub("", words[:LONGEST].strip(" *_")))
         case "list":
             yield Items(split_items(words))
         case "yes_no":
@@ -97,6 +102,29 @@ def _labelled_values(words: str, column: Column) -> Iterator[CellValue]:
         case _:
             found = list(find_values(words, column))
             yield from (one.value for one in found[:1])
+
+
+_HEADING = re.compile(
+    r"^#{1,6}[ \t]+(?:\d[\d.]*[.)]?[ \t]+|(?:第|제)\s?\d+\s?[조条章]\s*)?(?P<title>[^\n]{1,120})$",
+    re.MULTILINE,
+)
+_TEXT_BELOW = re.compile(r"\s*(?=[^#\s|])")
+SECTION = 0.9
+"""Score of the first words beneath a heading that is the field's name."""
+
+
+def section_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the items or the first words beneath a heading that is the field's name."""
+    text = document.read_text
+    for heading in _HEADING.finditer(text):
+        if terms.label_score(heading["title"].strip("#* ")) < SURE_LABEL:
+            continue
+        if terms.column.kind == "list" and (bullets := _BULLETS.match(text, heading.end())):
+            items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
+            yield Candidate(Items(items), heading.start(), bullets.end(), LABELLED, sure=True)
+        elif terms.column.kind == "text" and (first := _TEXT_BELOW.match(text, heading.end())):
+            start, end = document.sentence_at(first.end())
+            yield Candidate(Words(" ".join(text[start:end].split())[:LONGEST]), start, end, SECTION)
 
 
 def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSentence]:
@@ -121,17 +149,37 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
     text = document.text[sentence.start : sentence.end]
     if text.lstrip().startswith("|"):
         return
-    values = list(find_values(text, terms.column))
+    numbering = _NUMBERING.match(text)
+    begin = numbering.end() if numbering else 0
+    values = [one for one in find_values(text, terms.column) if one.start >= begin]
     for mention in sentence.mentions:
         at = Mention(mention.start - sentence.start, mention.end - sentence.start)
-        near = _nearest_value(text, values, at)
+        near = _counting(text, values, terms.column) or _nearest_value(text, values, at)
         if near is not None:
             gap = max(near.start - at.end, at.start - near.end, 0)
-            clear = len(values) == 1 or gap <= REACH // 4
-            sure = (clear and not is_hedged(text) and terms.column.kind != "choice") or (
-                len(values) == 1 and clear
-            )
+            clear = len(values) == 1 or (gap <= REACH // 4 and terms.column.kind != "choice")
+            told = clause(text, min(at.start, near.start), max(at.end, near.end), terms.column)
+            sure = clear and not is_hedged(told)
             yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+
+
+_NUMBERING = re.compile(r"\s*(?:\d{1,2}(?:\.\d{1,2})+|\d{1,2}[.)])\s")
+"""Number of a clause before its first word."""
+_MUST = re.compile(r"\bshall\b", re.IGNORECASE)
+
+
+def clause(text: str, start: int, end: int, column: Column) -> str:
+    """Return the words of a sentence around a term and its value that may put them in doubt.
+
+    A number is in doubt by what stands between both: who "may terminate by 90 days' notice" must give 90. In a
+    contract "shall" is no doubt.
+
+    >>> clause("Unless renewed, it shall end on 3 May, or later.", 22, 37, Column("end", "End", kind="date"))
+    ' it  end on 3 May'
+    """
+    comma = max(text.rfind(mark, 0, start) for mark in ",;、，；")
+    first = start if column.kind in ("money", "number") else comma + 1
+    return _MUST.sub("", text[first:end])
 
 
 def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> FoundValue | None:
@@ -146,6 +194,15 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
     return before[-1] if before else (after[0] if after else None)
 
 
+def _counting(text: str, values: Sequence[FoundValue], column: Column) -> FoundValue | None:
+    """Return the only number that is followed by the column's unit: "1,200 shares"; None without a unit."""
+    if column.kind != "number" or not column.unit:
+        return None
+    unit = re.compile(rf"\s?(?:{re.escape(column.unit)})", re.IGNORECASE)
+    found = [one for one in values if unit.match(text, one.end)]
+    return found[0] if len(found) == 1 else None
+
+
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
 
 
@@ -158,8 +215,10 @@ def _yes_no(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> I
         yes, until = checked
         yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
     elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
-        hedged = is_hedged(text)
-        yield Candidate(YesNo(negations(text) % 2 == 0), sentence.start, sentence.end, NAMED, sure=not hedged)
+        told = _MUST.sub("", text)
+        yield Candidate(
+            YesNo(negations(text) % 2 == 0), sentence.start, sentence.end, NAMED, not is_hedged(told)
+        )
 
 
 def _checked(text: str) -> tuple[bool, int] | None:
@@ -201,7 +260,7 @@ def given_words(sentence: str, start: int, end: int) -> str:
     >>> given_words("본 계약의 준거법은 대한민국 법률로 한다.", 6, 9), given_words("準拠法は日本法とする。", 0, 3)
     ('대한민국 법률', '日本法')
     """
-    copula = _COPULA.match(sentence, end)
+    copula = _COPULA.match(sentence, end) or _LIMIT.match(sentence, end)
     if copula is None and not _LEADS.search(sentence[start:end] + " "):
         return ""
     begin = copula.end() if copula else end
@@ -231,7 +290,11 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
             return
     for one in sentence.mentions:
         rest = text[one.end : sentence.end]
-        told = _ENUMERATES.match(rest)
+        told = (
+            _LEAD_END.match(rest)
+            if _LEADS.search(text[one.start : one.end] + " ")
+            else _ENUMERATES.match(rest)
+        )
         if told is None or _is_singular(terms, text[one.start : one.end]):
             continue
         items = split_items(_ENUMERATION_END.split(rest[told.end() :])[0])
@@ -243,8 +306,9 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
 
 def _is_singular(terms: ColumnTerms, mention: str) -> bool:
     """Return True for one of a kind: "the Graphics segment includes ..." lists what that one has."""
-    plural = any(term.isascii() and term.endswith("s") for term in terms.terms)
-    return plural and mention.isascii() and not mention.endswith("s")
+    said = mention.casefold()
+    plurals = {f"{said}s", f"{said[:-1]}ies"}
+    return any(term.casefold() in plurals for term in terms.terms)
 
 
 def _counted(sentence: str) -> int:
@@ -261,7 +325,8 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
                 continue
             values = list(find_values(text, terms.column))
             sure = len(values) == 1 and len(text) <= SHORT and not is_hedged(text)
-            for value in values[:1]:
+            counting = _counting(text, values, terms.column)
+            for value in [counting] if counting else values[:1]:
                 yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
 
 

@@ -1,4 +1,4 @@
-"""Lists read from tables: the labels of the rows that stand under a kind, "Net sales by reportable segment"."""
+"""Lists read from tables: labels of rows under a kind, such as "Net sales by reportable segment"."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _TOTAL = re.compile(
 
 
 def list_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the labels of rows, or of their sections, in the tables that are by the kind a column asks for."""
+    """Yield the labels of rows, or of their sections, in the tables by the kind that a column asks for."""
     for _, table in groupby(document.cells, key=attrgetter("table")):
         found = list(table)
         under = [cell for cell in found if cell.section and _is_by(terms, cell.section)]

@@ -18,7 +18,7 @@ from rag.grid.candidates import Candidate
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
-from rag.grid.values import amount_of, unit_fits
+from rag.grid.values import unit_fits
 from rag.text.dates import find_periods
 
 Fit = Literal["same", "open", "other"]
@@ -103,7 +103,7 @@ def _of_row(
     ]
     same = [cell for cell, fit in able if fit == "same"]
     for cell, fit in able:
-        value = amount_of(cell.quantity, column.unit or document.currency)
+        value = document.amount(cell, column)
         alone = len(same) == 1 if fit == "same" else len(row) == 1 and not same
         score = label + _FITS[fit] - (0.0 if alone else AMBIGUOUS)
         yield Candidate(value, cell.row_start, cell.row_end, score, alone and label >= SURE_LABEL)

@@ -69,7 +69,7 @@ def _terms(*lines: str) -> tuple[str, ...]:
 CONTRACT = Template("contract", ("Contract", "계약서", "契約書"), (
     TemplateField("parties", "list", ("Parties", "계약 당사자", "契約当事者"),
         ("Who are the parties to the contract?", "계약 당사자는 누구인가요?", "契約の当事者は誰ですか？"),
-        _terms("party; parties; contracting parties; by and between; between", "당사자; 갑; 을; 임대인; 임차인", "当事者; 甲; 乙")),
+        _terms("party; contracting parties; by and between; made between", "당사자", "当事者"), "name"),
     TemplateField("start", "date", ("Start", "시작일", "開始日"),
         ("On which day does the contract start?", "계약은 언제 시작되나요?", "契約はいつ始まりますか？"),
         _terms("start date; commencement date; commencement; effective date; effective as of; commences on; commences; begins on; begins; starts on; takes effect; comes into force; in force from; with effect from; dated as of",

