@@ -35,7 +35,8 @@ LEASES: dict[str, Any] = {
     ],
 }
 EXPORTED: dict[str, Any] = {
-    kind: {"schema": {"type": "string", "format": "binary"}} for kind in GRID_MEDIA_TYPES.values()
+    kind: {"schema": {"type": "object"} if form == "json" else {"type": "string", "format": "binary"}}
+    for form, kind in GRID_MEDIA_TYPES.items()
 }
 Option = Annotated[str, Field(min_length=1, max_length=200)]
 

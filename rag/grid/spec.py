@@ -102,6 +102,16 @@ def columns_from_json(listed: Any) -> tuple[Column, ...]:
     return tuple(column if column.id else replace(column, id=token_hex(4)) for column in columns)
 
 
+def kept_columns(wanted: Sequence[Column], there: Sequence[Column]) -> list[Column]:
+    """Return the wanted columns with the ids of those of the same name that are there, to keep their cells.
+
+    >>> kept_columns([Column("new", "Fee", kind="money")], [Column("c1", "Fee")])[0].id
+    'c1'
+    """
+    ids = {column.name: column.id for column in reversed(there)}
+    return [replace(column, id=ids.get(column.name, column.id)) for column in wanted]
+
+
 def typed_value(fields: Mapping[str, Any] | None, column: Column) -> CellValue | None:
     """Return a value given by hand, of the kind of its column; raises GridRefused for any other.
 
