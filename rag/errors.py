@@ -13,6 +13,7 @@ FootnoteError
 ├── LLMError
 │   ├── LLMUnreachable            refused, no such host, TLS, timeout
 │   ├── LLMRejected               the server answered with an error status
+│   │   └── LLMBusy               it limits how often it may be asked, or is overloaded
 │   ├── LLMGarbled                the server's answer makes no sense
 │   └── OwnModelUnusable          a local model is missing or broken, or could not be served
 ├── RetrievalError                no retriever could answer
@@ -105,6 +106,14 @@ class LLMUnreachable(LLMError):
 
 class LLMRejected(LLMError):
     """The model's server answered with an error."""
+
+
+class LLMBusy(LLMRejected):
+    """The model's server is overloaded or limits requests; `wait` are the seconds it asks for, if any."""
+
+    def __init__(self, message: str, wait: float = 0.0):
+        super().__init__(message)
+        self.wait = wait
 
 
 class LLMGarbled(LLMError):

@@ -18,6 +18,7 @@ from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
 from rag.evaluation import lab
 from rag.factory import make_embedder, make_hub, make_library, make_llm, make_store
+from rag.grid import run as grid_runs
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.page_images import PageImages
@@ -73,6 +74,7 @@ class Services:
             **introduction.LANES,
             **backups.LANES,
             **webhooks.LANES,
+            **grid_runs.LANES,
         }
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)

@@ -27,17 +27,23 @@ from rag.errors import Cancelled, QuestionRefused
 from rag.evaluation.lab import Lab
 from rag.factory import (
     Current,
+    make_cell_reader,
     make_library,
     make_means,
     make_pipeline,
     make_text_checker,
     reading_seconds,
 )
+from rag.grid.export import GridForm, export_grid
+from rag.grid.exported import GridExport
+from rag.grid.extraction import CellReader
+from rag.grid.grids import Grids
+from rag.grid.run import GRID, GridRuns
 from rag.i18n import N_
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
-from rag.models.protocol import LanguageModel, ObservedModel
+from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Passage
 from rag.quota import Limits, Quota
 from rag.settings import RetrieverName, Settings
@@ -136,6 +142,14 @@ class Workspace:
             lambda record: self.source(record.kind, record.settings),
             lambda: current()[0].max_upload_mb << 20,
         )
+        self.grids = Grids(
+            database,
+            self.library,
+            self._cell_reader,
+            hidden=lambda: self.deletions.hidden,
+            with_model=lambda: current()[1] is not None,
+        )
+        self.grid_runs = GridRuns(self.grids, owner, jobs)
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
         self._asking = threading.Lock()  # held from the check of the quota to the start of the answer
@@ -146,6 +160,7 @@ class Workspace:
         self.ingest.recover()
         self.reindexing.recover()
         self.syncing.recover()
+        self.grid_runs.recover()
         self.pipeline()
         self.library.indexes.words.answering.warm()
 
@@ -456,6 +471,16 @@ class Workspace:
         self.note("chat_exported", chat=conversation_id, form=form)
         return exported
 
+    def exported_grid(self, grid_id: str, form: GridForm, address: str = "") -> bytes:
+        """Return a grid as a file of the given form, and note that in the audit log.
+
+        `address` is that of the server, for links to documents.
+        """
+        grid, rows = self.grids.get(grid_id), self.grids.rows(grid_id)
+        content = export_grid(GridExport(grid, rows, datetime.now(UTC), address), form)
+        self.note("grid_exported", grid=grid_id, form=form)
+        return content
+
     def original(self, document_id: str) -> bytes:
         """Return a document's original file, and note that in the audit log."""
         content = self.library.files.path(self.library.documents.get(document_id).sha256).read_bytes()
@@ -493,6 +518,12 @@ class Workspace:
             yield from checker.check(name, content, cancelled)
 
         return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)
+
+    def _cell_reader(self, sent: list[Sent]) -> CellReader:
+        """Return the reader of grids' cells by the present settings; it adds its requests to `sent`."""
+        _, llm = self._current()
+        observed = None if llm is None else ObservedModel(llm, purpose=GRID, sent=sent)
+        return make_cell_reader(self.library, observed)
 
     def _opened_with(
         self, question: str, searching: Sequence[Collection[Any]], after: Collection[str]

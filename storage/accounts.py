@@ -17,6 +17,7 @@ from storage.tables import (
     AccountRemoval,
     ConversationRow,
     Document,
+    GridRow,
     IndexStateRow,
     SourceRow,
     Usage,
@@ -253,12 +254,16 @@ STAGED_SUFFIX = "-next"  # of the name of an index that is built beside the one 
 
 
 def owners_with_work(database: Database) -> list[str]:
-    """List the owners with an unfinished document, staged index or sync, to be resumed after a start."""
+    """List the owners with unfinished work, to be resumed after a start.
+
+    That is an unfinished document, a staged index, a sync, or a grid that is to run.
+    """
     documents = select(Document.owner).where(Document.state.in_(UNFINISHED))
     indexes = select(IndexStateRow.owner).where(IndexStateRow.name.endswith(STAGED_SUFFIX, autoescape=True))
     sources = select(SourceRow.owner).where(SourceRow.state == "running")
+    grids = select(GridRow.owner).where(GridRow.run_begun.is_not(None))
     with database.reading() as session:
-        return sorted(session.scalars(union(documents, indexes, sources)))
+        return sorted(session.scalars(union(documents, indexes, sources, grids)))
 
 
 def owners_with_sources(database: Database) -> list[str]:

@@ -30,6 +30,8 @@ Kind = Literal[
     "collection_removed",
     "source_removed",
     "question_set_removed",
+    "grid_removed",
+    "grid_exported",
     "person_removed",
     "limits_changed",
     "settings_changed",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import ColumnElement, bindparam, delete, select
 from sqlalchemy.orm import Session
 
 from storage.database import OwnerStore
@@ -14,6 +14,7 @@ from storage.tables import (
     ConversationRow,
     Document,
     DocumentTag,
+    GridChoice,
     TagRow,
     batches,
     fold,
@@ -41,7 +42,68 @@ class Chosen:
     there: bool = True
 
 
-class Choices(OwnerStore):
+class ScopedStore(OwnerStore):
+    """Base of the stores whose rows are scopes: chosen collections, tags, documents and filters."""
+
+    def _named(
+        self,
+        session: Session,
+        collections: Iterable[str],
+        documents: Iterable[str],
+        tags: Iterable[str] = (),
+    ) -> list[tuple[Kind, str, str]]:
+        """Return kind, id and name of choices; NotFound for what this owner does not have.
+
+        A pending replacement counts as the document it replaces, see `Documents.promote`.
+        """
+        wanted: list[tuple[Kind, str, str]] = []
+        for id_ in collections:
+            collection = self._own(session, CollectionRow, id_)
+            wanted.append(("collection", collection.id, collection.name))
+        for id_ in documents:
+            document = self._own(session, Document, id_)
+            wanted.append(("document", document.replaces or document.id, document.name))
+        for id_ in tags:
+            tag = self._own(session, TagRow, id_)
+            wanted.append(("tag", tag.id, tag.name))
+        return wanted
+
+    def _among(
+        self, session: Session, table: type[ChoiceRow | GridChoice], scope: ColumnElement[bool]
+    ) -> frozenset[str] | None:
+        """Return the ids of the documents chosen by the rows of a scope; None where none names any."""
+        kinds = set(session.scalars(select(table.kind).where(scope).distinct()))
+        if kinds <= set(FILTERS):
+            return None
+        mine = select(Document.id).where(Document.owner == self._owner)
+        itself = select(table.chosen_id).where(scope, table.kind == "document")
+        inside = select(table.chosen_id).where(scope, table.kind == "collection")
+        named = select(table.chosen_id).where(scope, table.kind == "tag")
+        tagged = select(DocumentTag.document_id).where(DocumentTag.tag_id.in_(named))
+        either = Document.id.in_(itself) | Document.collection_id.in_(inside) | Document.id.in_(tagged)
+        return frozenset(session.scalars(mine.where(either)))
+
+    def _present(self, session: Session, rows: Sequence[ChoiceRow | GridChoice]) -> tuple[Chosen, ...]:
+        """Return rows of a scope by their present names, collections first."""
+        there = self._names(session, [row.chosen_id for row in rows])
+        return _sorted(_chosen(row, there.get((cast(Kind, row.kind), row.chosen_id))) for row in rows)
+
+    def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
+        found: dict[tuple[Kind, str], str] = {}
+        tables: list[tuple[Kind, type[CollectionRow | Document | TagRow]]] = [
+            ("collection", CollectionRow),
+            ("document", Document),
+            ("tag", TagRow),
+        ]
+        for kind, table in tables:
+            for batch in batches(ids):
+                named = select(table.id, table.name).where(table.id.in_(batch))
+                mine = session.execute(named.where(table.owner == self._owner))
+                found |= {(kind, id_): name for id_, name in mine}
+        return found
+
+
+class Choices(ScopedStore):
     """Search scope of one owner's conversations.
 
     Where nothing is chosen everything is searched. A deleted document stays chosen, so that a scope never
@@ -51,9 +113,9 @@ class Choices(OwnerStore):
     def of(self, conversation_id: str) -> tuple[Chosen, ...]:
         """List the choices of a conversation, collections first, by name; empty for everything."""
         with self._database.reading() as session:
-            rows = _rows(session, self._own(session, ConversationRow, conversation_id).id)
-            there = self._names(session, [row.chosen_id for row in rows])
-            return _sorted(_chosen(row, there.get((cast(Kind, row.kind), row.chosen_id))) for row in rows)
+            return self._present(
+                session, _rows(session, self._own(session, ConversationRow, conversation_id).id)
+            )
 
     def would_be(
         self,
@@ -113,17 +175,8 @@ class Choices(OwnerStore):
         Its filters are left to those who know the documents' dates.
         """
         with self._database.reading() as session:
-            rows = _rows(session, self._own(session, ConversationRow, conversation_id).id)
-            if all(row.kind in FILTERS for row in rows):
-                return None
-            chosen = ChoiceRow.conversation_id == conversation_id
-            mine = select(Document.id).where(Document.owner == self._owner)
-            itself = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "document")
-            inside = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "collection")
-            named = select(ChoiceRow.chosen_id).where(chosen, ChoiceRow.kind == "tag")
-            tagged = select(DocumentTag.document_id).where(DocumentTag.tag_id.in_(named))
-            either = Document.id.in_(itself) | Document.collection_id.in_(inside) | Document.id.in_(tagged)
-            return frozenset(session.scalars(mine.where(either)))
+            self._own(session, ConversationRow, conversation_id)
+            return self._among(session, ChoiceRow, ChoiceRow.conversation_id == conversation_id)
 
     def _add(
         self,
@@ -133,34 +186,10 @@ class Choices(OwnerStore):
         documents: Iterable[str],
         tags: Iterable[str] = (),
     ) -> None:
-        """Add choices; a pending replacement counts as the document it replaces, see `Documents.promote`."""
-        wanted: list[tuple[Kind, str, str]] = []
-        for id_ in collections:
-            collection = self._own(session, CollectionRow, id_)
-            wanted.append(("collection", collection.id, collection.name))
-        for id_ in documents:
-            document = self._own(session, Document, id_)
-            wanted.append(("document", document.replaces or document.id, document.name))
-        for id_ in tags:
-            tag = self._own(session, TagRow, id_)
-            wanted.append(("tag", tag.id, tag.name))
-        for kind, id_, name in wanted:
+        """Add choices."""
+        for kind, id_, name in self._named(session, collections, documents, tags):
             session.merge(ChoiceRow(conversation_id=conversation.id, kind=kind, chosen_id=id_, name=name))
         conversation.updated = now()
-
-    def _names(self, session: Session, ids: Sequence[str]) -> dict[tuple[Kind, str], str]:
-        found: dict[tuple[Kind, str], str] = {}
-        tables: list[tuple[Kind, type[CollectionRow | Document | TagRow]]] = [
-            ("collection", CollectionRow),
-            ("document", Document),
-            ("tag", TagRow),
-        ]
-        for kind, table in tables:
-            for batch in batches(ids):
-                named = select(table.id, table.name).where(table.id.in_(batch))
-                mine = session.execute(named.where(table.owner == self._owner))
-                found |= {(kind, id_): name for id_, name in mine}
-        return found
 
 
 def _rows(session: Session, conversation_id: str) -> list[ChoiceRow]:
@@ -171,6 +200,6 @@ def _sorted(chosen: Iterable[Chosen]) -> tuple[Chosen, ...]:
     return tuple(sorted(chosen, key=lambda one: (one.kind, fold(one.name), one.id)))
 
 
-def _chosen(row: ChoiceRow, name: str | None) -> Chosen:
+def _chosen(row: ChoiceRow | GridChoice, name: str | None) -> Chosen:
     there = name is not None or row.kind in FILTERS
     return Chosen(cast(Kind, row.kind), row.chosen_id, name or row.name, there=there)

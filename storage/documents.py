@@ -21,6 +21,8 @@ from storage.tables import (
     DocumentFactsRow,
     DocumentTag,
     DocumentText,
+    GridCell,
+    GridChoice,
     IndexStateRow,
     PageRow,
     TreeBranch,
@@ -409,6 +411,7 @@ class Documents(OwnerStore):
                 session.flush()
                 _follow_replacement(session, replaced, row.id)
                 _copy_tags(session, replaced, row.id)
+                _move_cells(session, replaced, row.id)
                 mine = Document.id == replaced, Document.owner == self._owner
                 session.execute(delete(Document).where(*mine))
             return replaced
@@ -451,11 +454,15 @@ class Documents(OwnerStore):
 
 
 def _follow_replacement(session: Session, replaced: str, successor: str) -> None:
-    """Have conversations that chose a document search the one that replaces it."""
-    chose = select(ChoiceRow.conversation_id).where(ChoiceRow.chosen_id == replaced)
-    both = ChoiceRow.chosen_id == successor, ChoiceRow.conversation_id.in_(chose)
-    session.execute(delete(ChoiceRow).where(*both))
-    session.execute(update(ChoiceRow).where(ChoiceRow.chosen_id == replaced).values(chosen_id=successor))
+    """Have conversations and grids that chose a document take the one that replaces it."""
+    scopes: list[tuple[type[ChoiceRow | GridChoice], Any]] = [
+        (ChoiceRow, ChoiceRow.conversation_id),
+        (GridChoice, GridChoice.grid_id),
+    ]
+    for table, scope in scopes:
+        chose = select(scope).where(table.chosen_id == replaced)
+        session.execute(delete(table).where(table.chosen_id == successor, scope.in_(chose)))
+        session.execute(update(table).where(table.chosen_id == replaced).values(chosen_id=successor))
 
 
 def _copy_tags(session: Session, replaced: str, successor: str) -> None:
@@ -463,6 +470,12 @@ def _copy_tags(session: Session, replaced: str, successor: str) -> None:
     of = select(DocumentTag.tag_id).where(DocumentTag.document_id == replaced)
     for tag_id in session.scalars(of).all():
         session.merge(DocumentTag(document_id=successor, tag_id=tag_id))
+
+
+def _move_cells(session: Session, replaced: str, successor: str) -> None:
+    """Give a document the grid cells of the one that it replaces: corrections stay, the rest is outdated."""
+    mine = GridCell.document_id == replaced
+    session.execute(update(GridCell).where(mine).values(document_id=successor))
 
 
 def owners(database: Database) -> list[str]:

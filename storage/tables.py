@@ -442,6 +442,57 @@ class ChoiceRow(Base):
     name: Mapped[str]
 
 
+class GridRow(Base):
+    """A table of documents and columns. ``run_begun`` is set from the wish for a run until it ends."""
+
+    noun: ClassVar[str] = "grid"
+    __tablename__ = "grids"
+    __table_args__ = (Index(None, "owner", "created"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    name: Mapped[str]
+    columns: Mapped[list[Any]]
+    run_begun: Mapped[datetime | None]
+    run_note: Mapped[str | None]
+    created: Mapped[datetime]
+    updated: Mapped[datetime]
+
+
+class GridChoice(Base):
+    """A collection, tag, document or filter that a grid's rows are chosen by, as ChoiceRow."""
+
+    __tablename__ = "grid_choices"
+    grid_id: Mapped[str] = mapped_column(part_of("grids.id"), primary_key=True)
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    chosen_id: Mapped[str] = mapped_column(primary_key=True, index=True)
+    name: Mapped[str]
+
+
+class GridCell(Base):
+    """A cell: what was read, under which ``basis``, and a person's ``corrected`` value beside it.
+
+    ``state`` is None where nothing was read yet; ``seconds`` and ``requests`` are what reading took.
+    """
+
+    __tablename__ = "grid_cells"
+    grid_id: Mapped[str] = mapped_column(part_of("grids.id"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True, index=True)
+    column_id: Mapped[str] = mapped_column(primary_key=True)
+    state: Mapped[str | None]
+    value: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    quotes: Mapped[list[Any]]
+    read: Mapped[int]
+    total: Mapped[int]
+    calculated: Mapped[bool]
+    note: Mapped[str]
+    basis: Mapped[str]
+    seconds: Mapped[float]
+    requests: Mapped[int]
+    corrected: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    locked: Mapped[bool]
+    updated: Mapped[datetime]
+
+
 class Usage(Base):
     """Usage of one owner on one day, ``2026-11-30`` in UTC; tokens are those read and written by a model.
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from rag.errors import LLMError, LLMRejected, LLMUnreachable
+from rag.errors import LLMBusy, LLMError, LLMRejected, LLMUnreachable
 from rag.i18n import N_
 from rag.text.normalize import clean
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """Statuses after which the same request may succeed; 529 means overloaded."""
+BUSY = frozenset({429, 503, 529})
 _DETAIL = 200
 
 
@@ -74,7 +75,8 @@ def read_status(
             "{host} refused the request (status {status}){detail}.", host=host, status=status, detail=detail
         )
     unwanted = _unwanted(body) if status == 400 else ""
-    return Failure(LLMRejected(sentence), status in AGAIN or bool(unwanted), wait, unwanted)
+    error = LLMBusy(sentence, wait) if status in BUSY else LLMRejected(sentence)
+    return Failure(error, status in AGAIN or bool(unwanted), wait, unwanted)
 
 
 def _unwanted(body: str) -> str:

@@ -8,8 +8,11 @@ from pathlib import Path
 from rag.chat.answer import Token
 from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
+from rag.factory import make_cell_reader
+from rag.grid.grids import Grids
+from rag.grid.run import LANES, GridRuns
 from rag.ingest.library import Library
-from rag.jobs import never
+from rag.jobs import Jobs, never
 from rag.models.embeddings import Embedder
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
@@ -44,6 +47,26 @@ def ingest(data: Path, first: int, said: Connection) -> None:
         for _ in library.index(record.id):
             pass
         said.send(("ready", name))
+
+
+def grids_of(database: Database) -> Grids:
+    """The owner's grids, read by rules."""
+    library = Library(database, OWNER, embedder)
+    return Grids(database, library, lambda _sent: make_cell_reader(library, None))
+
+
+def run_grid(data: Path, said: Connection) -> None:
+    """Go on with the grid that is to run; say each cell once it is kept."""
+    grids, jobs = grids_of(Database.open(data)), Jobs(LANES)
+    runs = GridRuns(grids, OWNER, jobs)
+    runs.recover()
+    said.send(("begun",))
+    seen, job = 0, runs.job(grids.list()[0].id)
+    while job is not None and not job.done:
+        for event in job.since(seen, 0.05):
+            seen += 1
+            if event.document_id:
+                said.send(("kept", event.document_id, event.column_id))
 
 
 def answer(data: Path, url: str, said: Connection) -> None:

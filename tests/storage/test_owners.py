@@ -21,6 +21,7 @@ from storage.database import Database
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.files import Files
+from storage.grids import FoundCell, GridScope, GridStore
 from storage.idempotency import IdempotentRequests
 from storage.keys import ApiKeys
 from storage.lab import QuestionSets, Runs
@@ -226,6 +227,23 @@ WEBHOOKS = {
     "delivered": lambda my, ids: my.delivered(ids["webhook"], ids["delivery"]),
     "failed": lambda my, ids: my.failed(ids["webhook"], ids["delivery"], "mine", None),
 }
+GRIDS = {
+    "create": None,
+    "list": None,
+    "to_run": None,
+    "get": lambda my, ids: my.get(ids["grid"]),
+    "change": lambda my, ids: my.change(ids["grid"], name="mine now"),
+    "delete": lambda my, ids: my.delete(ids["grid"]),
+    "scope": lambda my, ids: my.scope(ids["grid"]),
+    "documents": lambda my, ids: my.documents(ids["grid"]),
+    "cells": lambda my, ids: my.cells(ids["grid"]),
+    "cell": lambda my, ids: my.cell(ids["grid"], (ids["document"], "c1")),
+    "keep": lambda my, ids: my.keep(ids["grid"], (ids["document"], "c1"), FOUND),
+    "correct": lambda my, ids: my.correct(ids["grid"], (ids["document"], "c1"), {"text": "mine"}),
+    "lock": lambda my, ids: my.lock(ids["grid"], (ids["document"], "c1"), locked=True),
+    "begin_run": lambda my, ids: my.begin_run(ids["grid"]),
+    "end_run": lambda my, ids: my.end_run(ids["grid"], "mine"),
+}
 IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
@@ -247,10 +265,14 @@ FLOOR = {
     AuditLog: AUDIT_LOG,
     IdempotentRequests: IDEMPOTENT_REQUESTS,
     Webhooks: WEBHOOKS,
+    GridStore: GRIDS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
 MARKED = MarkedPassage("d", "report.pdf", "a" * 64, "d-00000", 0, 5, "words")
+
+
+FOUND = FoundCell("verified", {"text": "words"}, [], 1, 1, calculated=False, note="", basis="b")
 
 
 def begin(runs, set_id):
@@ -295,6 +317,7 @@ def belongings(database, owner):
     Tags(database, owner).add([document.id], "Reports")
     Choices(database, owner).choose(conversation.id, [collection.id], [document.id])
     return {
+        "grid": with_grid(database, owner, document.id),
         "source": source.id,
         "collection": collection.id,
         "webhook": webhook,
@@ -313,6 +336,15 @@ def belongings(database, owner):
         "stopped": stopped.answer_id,
         "pending": chats.begin_turn(waiting.id, "how?").answer_id,
     }
+
+
+def with_grid(database, owner, document_id):
+    """Make a grid that is to run, with one cell."""
+    grids = GridStore(database, owner)
+    grid = grids.create("Reports", [{"id": "c1", "name": "Title"}], GridScope(documents=[document_id]))
+    grids.keep(grid.id, (document_id, "c1"), FOUND)
+    grids.begin_run(grid.id)
+    return grid.id
 
 
 def with_tree(database, owner, document_id):
@@ -403,7 +435,9 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     shown += [*chats.rated("up"), *QuestionSets(database, "bob").list(), *Runs(database, "bob").list()]
     shown += [*Feedback(database, "bob").answers(), *SourceStore(database, "bob").list()]
     shown += [*Collections(database, "bob").list(), *ApiKeys(database, "bob").list()]
-    assert len(shown) == 16
+    shown += [*GridStore(database, "bob").list()]
+    assert len(shown) == 17
+    assert GridStore(database, "bob").to_run() == [GridStore(database, "bob").list()[0].id]
     assert not {item.id for item in shown} & ids
     assert len(documents.chunk_ids()) == 1
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
@@ -429,6 +463,12 @@ def test_a_strangers_documents_are_neither_moved_nor_chosen_nor_told_of(database
         with pytest.raises(NotFound):
             choices.choose(chat.id, **chosen)
     assert choices.would_be([everyone["collection"]], [everyone["document"]]) == ()
+    grids = GridStore(database, "bob")
+    for scope in (GridScope([everyone["collection"]]), GridScope(documents=[everyone["document"]])):
+        with pytest.raises(NotFound):
+            grids.create("Mine", [], scope)
+    with pytest.raises(NotFound):
+        grids.keep(grids.list()[0].id, (everyone["document"], "c1"), FOUND)
     choices.choose(chat.id, [mine.id])
     with pytest.raises(NotFound):
         choices.add(chat.id, [everyone["document"]])

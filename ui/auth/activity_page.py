@@ -25,6 +25,8 @@ DONE: Mapping[Kind, str] = {
     "collection_removed": N_("Deleted a collection"),
     "source_removed": N_("Deleted a source"),
     "question_set_removed": N_("Deleted a question set"),
+    "grid_removed": N_("Deleted a grid"),
+    "grid_exported": N_("Exported a grid"),
     "person_removed": N_("Removed a person"),
     "limits_changed": N_("Changed a person's limits"),
     "settings_changed": N_("Changed settings"),
