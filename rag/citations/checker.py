@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
 from rag.citations.logic import qualified
-from rag.citations.lookup import Reading, Span, TableLookup
+from rag.citations.lookup import Reading, Span, TableLookup, TableText
 from rag.citations.periods import periods
 from rag.citations.quantities import Quantity, quantities
 from rag.citations.tables import split_row
@@ -176,7 +176,7 @@ class Checker:
         named = [owner | frozenset(content_words(" ".join(owner))) for owner in owners]
         about = [content_words(f"{p.document} {p.heading} {p.about}") for p in passages]
         self._tables = TableLookup(
-            [(n, p.text, p.heading, p.about) for n, p in enumerate(passages, 1)],
+            [TableText(n, p.text, p.heading, p.about, p.document) for n, p in enumerate(passages, 1)],
             {n: names.union(words) for n, (words, names) in enumerate(zip(about, named, strict=True), 1)},
             {n: names for n, (p, names) in enumerate(zip(passages, named, strict=True), 1) if p.about},
         )

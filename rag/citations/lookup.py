@@ -80,6 +80,17 @@ class Span:
 
 
 @dataclass(frozen=True)
+class TableText:
+    """Text of a numbered passage, the heading above it, the line on its document, and the document's name."""
+
+    number: int
+    text: str
+    above: str = ""
+    about: str = ""
+    document: str = ""
+
+
+@dataclass(frozen=True)
 class Reading:
     """Result for a statement: verified or not, the words, the source's value where it differs."""
 
@@ -145,29 +156,29 @@ class _Placed:
 class TableLookup:
     """Tables of numbered passages, in which statements are looked up.
 
-    `texts` are the passages: number, text, the heading above it, and the line on its document.
     By the passage's number, `about` are the words on its document, unless they are labels here, and `owners`
     the names of whom it is about: a statement may have them beside a cell's labels.
     """
 
     def __init__(
         self,
-        texts: Sequence[tuple[int, str, str, str]],
+        texts: Sequence[TableText],
         about: Mapping[int, Collection[str]] = NOTHING,
         owners: Mapping[int, Collection[str]] = NOTHING,
     ):
-        placed = [(n, cell) for n, text, above, line in texts for cell in cells(text, above, line)]
+        placed = [(one.number, cell) for one in texts for cell in cells(one.text, one.above, one.about)]
         labels = content_words(" ".join({f"{c.row} {c.column} {c.section}" for _, c in placed}))
         own = {
             n: frozenset(about.get(n, ())).difference(labels) | frozenset(owners.get(n, ()))
-            for n, *_ in texts
+            for n in (one.number for one in texts)
         }
         self._cells = [_Placed(n, cell, own[n]) for n, cell in placed]
         self._labels = " ".join({f"{c.row} | {c.column} | {c.section} |" for _, c in placed})
-        self._texts = {n: text for n, text, *_ in texts}
+        self._texts = {one.number: one.text for one in texts}
+        self._documents = {one.number: one.document for one in texts}
         self._rows = Counter(word for row in {p.row for p in self._cells} for word in row)
         self._weights = _weights(self._cells)
-        self._quarters = _quarters(self._cells, [text for _, text, *_ in texts]) if self._cells else {}
+        self._quarters = {name: self._quarters_of(name) for name in {*self._documents.values()}}
 
     def __bool__(self) -> bool:
         return bool(self._cells)
@@ -178,6 +189,11 @@ class TableLookup:
             p.number == span.number and p.cell.row_start < span.end and span.start < p.cell.row_end
             for p in self._cells
         )
+
+    def _quarters_of(self, document: str) -> dict[tuple[int, int], int]:
+        own = [p for p in self._cells if self._documents[p.number] == document]
+        texts = [self._texts[number] for number, name in self._documents.items() if name == document]
+        return _quarters(own, texts) if own else {}
 
     # A statement in words
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
@@ -322,7 +338,8 @@ class TableLookup:
         if not told:
             dated = any(p.cell.periods for p in self._cells if p.table == placed.table)
             return not period.year or cell.is_change or not dated
-        fitting = (one for one in told if agree(period, one, self._quarter_of))
+        known = self._quarters[self._documents[placed.number]]
+        fitting = (one for one in told if agree(period, one, lambda day: quarter_of(day, known)))
         return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
 
     def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[_Placed]) -> bool:
@@ -335,9 +352,6 @@ class TableLookup:
 
     def _line(self, placed: _Placed) -> str:
         return self._texts[placed.number][placed.cell.row_start : placed.cell.row_end]
-
-    def _quarter_of(self, period: StatedTime) -> int:
-        return self._quarters.get((period.year, period.month), 0)
 
     def _one(
         self,
@@ -763,6 +777,26 @@ def _label_words(row: str) -> tuple[str, ...]:
     words = [fold(match[0]) for match in WORD.finditer(bare)]
     told = tuple(dict.fromkeys(word for word in words if word not in _JOINING))
     return () if all(word.isdigit() for word in told) else told
+
+
+def quarter_of(period: StatedTime, known: Mapping[tuple[int, int], int]) -> int:
+    """Return the quarter that a period ends, by the `known` quarters of years and months.
+
+    Where none is known it is a day's quarter of the calendar; of three months, which may be fiscal, it is
+    unknown, 0. A first week of a month is the end of the one before.
+
+    >>> told = StatedTime(2023, 7, 1), StatedTime(2022, 10, 30)
+    >>> [quarter_of(period, {}) for period in told], [quarter_of(period, {(2023, 4): 1}) for period in told]
+    ([2, 4], [2, 3])
+    """
+    if found := known.get((period.year, period.month)):
+        return found
+    month = period.month - (0 < period.day < 8)
+    near = [(year, end, quarter) for (year, end), quarter in known.items() if quarter]
+    if not near:
+        return 0 if period.months else (month - 1) % 12 // 3 + 1
+    year, end, quarter = near[0]
+    return (quarter - 1 + round((12 * (period.year - year) + month - end) / 3)) % 4 + 1
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:

@@ -95,8 +95,8 @@ def agree(one: StatedTime, other: StatedTime, quarter_of: Callable[[StatedTime],
     if one.quarter and other.quarter:
         return one.quarter == other.quarter
     for a, b in ((one, other), (other, one)):
-        if a.quarter and b.months:
-            if b.months != 3:
+        if a.quarter and (b.months or b.month):
+            if b.months not in (0, 3):
                 return False
             known = quarter_of(b)
             if known and known != a.quarter:

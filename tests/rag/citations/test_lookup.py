@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 import pytest
 
-from rag.citations.lookup import Reading, TableLookup
+from rag.citations.lookup import Reading, TableLookup, TableText
 
 LOOSE = """Net sales by category for the three- and nine-month periods (dollars in millions):
 Three Months Ended Nine Months Ended
@@ -21,7 +21,7 @@ MODELS = "| Model | Size (M) | Dev | Test |\n|---|---|---|---|\n| Alba | 110 | 8
 
 
 def read(claim: str, text: str = LOOSE) -> Reading | None:
-    return TableLookup([(1, text, "", "")]).read(claim)
+    return TableLookup([TableText(1, text)]).read(claim)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_number_differs_from_none_of_several_columns_that_are_not_named():
 
 def test_a_table_without_a_unit_has_that_of_its_document():
     text = "| | Q3 2023 |\n|---|---|\n| Total revenue | 56,517 |\n"
-    lookup = TableLookup([(1, text, "", "Acme Inc., 10-Q, in millions")])
+    lookup = TableLookup([TableText(1, text, about="Acme Inc., 10-Q, in millions")])
     found = lookup.read("Total revenue was $56.5 billion in Q3 2023.")
     assert found is not None and found.holds
 
@@ -256,3 +256,18 @@ def test_a_number_differs_from_none_of_another_company():
     assert read("Total revenue of Bolt was $9,870 million in Q3 2023.", text) is None
     found = read("Total revenue was $9,870 million in Q3 2023.", text)
     assert found is not None and found.said == "56,517"
+
+
+QUARTERS = "| (in millions) | Q3 2023 | Q2 2023 |\n|---|---|---|\n| Revenue | 158 | 129 |\n"
+NINE_MONTHS = "| (in millions) | Nine months ended July 1, 2023 |\n|---|---|\n| Revenue | 290 |\n"
+BY_MONTHS = "| (in millions) | Three months ended July 1, 2023 |\n|---|---|\n| Revenue | 99 |\n"
+
+
+def test_a_day_is_of_the_quarter_that_its_own_document_ends_with_it():
+    said = "Revenue was $158 million in the quarter ended July 1, 2023."
+    of_the_calendar = TableText(1, QUARTERS, document="calendar.pdf")
+    other_company = TableText(2, f"{NINE_MONTHS}\n\n{BY_MONTHS}", document="fiscal.pdf")
+    found = TableLookup([of_the_calendar, other_company]).read(said)
+    assert found is None or not found.holds
+    found = TableLookup([of_the_calendar, TableText(2, NINE_MONTHS, document="calendar.pdf")]).read(said)
+    assert found is not None and found.holds
