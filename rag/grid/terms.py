@@ -16,6 +16,8 @@ LEAST_LABEL = 0.6
 """Least score of a label that may name a column's field."""
 SURE_LABEL = 0.9
 """Least score of a label that names it without doubt."""
+MOST_EXTRA = 0.4
+"""Largest share of a label's words that no term has."""
 _LIGHT = TOTAL | frozenset(tokens("attributable amount unaudited", "en"))
 _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|제외|その他|除く", re.IGNORECASE)
 """Words that make a label another one, and that are no tokens."""
@@ -98,7 +100,7 @@ class ColumnTerms:
     ) -> float:
         extra = len(core - term) / len(core)
         missing = term - core
-        if extra > 0.34 or len(missing) == len(term):
+        if extra > MOST_EXTRA or len(missing) == len(term):
             return 0.0
         above = missing & under
         around = (missing - above) & beside
@@ -110,6 +112,7 @@ class ColumnTerms:
         return max(0.0, EXACT - 0.6 * extra - 0.8 * lacking / len(term) - 0.15 * other)
 
 
+@lru_cache(maxsize=32_768)  # labels repeat between columns, and between documents of a kind
 def words(text: str) -> frozenset[str]:
     """Return the tokens of a label or a term, with the words that make it another one.
 
