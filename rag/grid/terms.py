@@ -42,6 +42,7 @@ class ColumnTerms:
     column: Column
     terms: tuple[str, ...]
     fact: Fact = ""
+    context: tuple[str, ...] = ()
 
     @cached_property
     def token_sets(self) -> tuple[frozenset[str], ...]:
@@ -59,6 +60,11 @@ class ColumnTerms:
         """Pattern of the terms in running text, the longest first."""
         parts = [_term_pattern(term) for term in sorted(self.terms, key=len, reverse=True)]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+    def in_context(self, sentence: str) -> bool:
+        """Return True for a sentence with a word that it needs to be surely of the field."""
+        said = sentence.casefold()
+        return not self.context or any(word in said for word in self.context)
 
     def mentions(self, text: str) -> Iterator[Mention]:
         """Yield the terms in a text, in order."""
@@ -135,7 +141,8 @@ def terms_of(column: Column) -> ColumnTerms:
     names = [column.name, *(parts if len(parts) > 1 else [])]
     terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
     facts: list[Fact] = [field.fact for field in fields if field.fact]
-    return ColumnTerms(column, tuple(terms), facts[0] if facts else "")
+    context = tuple(word for field in fields for word in field.context)
+    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context)
 
 
 def _term_pattern(term: str) -> str:
