@@ -50,8 +50,8 @@ def write(
     """Yield the parts of an extractive answer: the best sentence in bold, then the other picks.
 
     A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
-    found. `worded` is the question with all of its words, which say a table's column. Joined they are the
-    text that each citation's `answer_start` and `answer_end` count in.
+    found. `worded` is the question with all of its words, which say the column of a table. Joined they are
+    the text that each citation's `answer_start` and `answer_end` count in.
     """
     told = _paragraphs(question, passages, picks, doubtful=doubtful, worded=worded or question)
     yield from _parts(told, passages)

@@ -199,8 +199,11 @@ class _Whole:
     unlisted: Sequence[Passage] = ()
 
     def coverage(self, read: Sequence[Passage]) -> Iterator[Coverage]:
-        """Yield the coverage of an answer from passages that were found instead of a list."""
-        if self.unlisted and read:
+        """Yield the coverage of an answer from passages that were found instead of a list.
+
+        One that read others, too, is not of these.
+        """
+        if read and {one.id for one in read} <= {one.id for one in self.unlisted}:
             yield coverage_of(read, self.unlisted)
 
 

@@ -108,7 +108,7 @@ def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     expect(visitor.answers().first).not_to_contain_text("castle")
     page.reload()
     click(
-        page.get_by_text("Change what is searched"),
+        page.get_by_text("Change", exact=True),
         page.get_by_role("button", name="Search all documents"),
         then=searching(visitor, "All documents"),
     )

@@ -459,6 +459,9 @@ def _show_unsearched(message: Message, workspace: Workspace) -> None:
 def _show_note(message: Message) -> None:
     if message.state not in _NOTES:
         return
+    if message.state == "stopped" and not message.error:  # who stopped it is not warned of it
+        st.caption(f":material/stop_circle: {translated(_NOTES[message.state])}")
+        return
     reason = escape_text(translated(message.error)) if message.error else ""
     st.warning(f"{translated(_NOTES[message.state])} {reason}".strip(), icon=":material/info:")
 

@@ -36,12 +36,17 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     chosen = choices.of(conversation.id) if conversation else choices.would_be(*next_choice())
     if not chosen and not here.library.documents.count():
         return
-    _show_chips(chosen, conversation, here)
+    with st.container(key="scope", horizontal=True):
+        _show_chips(chosen, conversation, here)
+        _show_control(chosen, conversation, here)
+
+
+def _show_control(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:
     # No popover: it would open below the input, where there is no space.
     icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
     said = bool(chosen) and all(one.there for one in chosen)  # by the chips
     control = st.expander(
-        _("Change what is searched") if said else _("Search in: {scope}", scope=label(summary(chosen), 60)),
+        _("Change") if said else _("Search in: {scope}", scope=label(summary(chosen), 60)),
         icon=f":material/{icon}:",
         type="compact",
         key="scope-expander",

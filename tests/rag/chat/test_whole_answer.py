@@ -105,3 +105,10 @@ def test_a_list_that_is_searched_says_how_little_of_the_scope_was_read():
 def test_coverage_is_said_only_of_a_list_and_of_what_was_read(question: str):
     events, _, _ = asked(question, PASSAGES[:1] if "lease" in question else ())
     assert not any(isinstance(event, Coverage) for event in events)
+
+
+def test_coverage_is_not_said_of_an_answer_that_read_passages_of_another_document_too():
+    other = "The bakers of Brunn have 40 ovens."
+    found = [PASSAGES[0], Passage("c3", "3", "ovens.csv", "", None, "", 0, len(other), other)]
+    events, _, _ = asked("How many bakers are there?", found)
+    assert not any(isinstance(event, Coverage) for event in events)
