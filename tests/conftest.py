@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from httpx._transports import default as httpx_transports
+from httpx2._transports import default as httpx2_transports
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
+from rag.connectors import http
 from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
@@ -21,7 +24,7 @@ from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from storage import migrations
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce, read_here, read_text_here
+from tests.once import MigratedOnce, OpenedOnce, TrustedOnce, read_here, read_text_here
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
@@ -132,6 +135,12 @@ def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
         patch.setattr(migrations, "upgrade", MigratedOnce())
+        for module, name in (
+            (httpx_transports, "create_ssl_context"),
+            (httpx2_transports, "create_ssl_context"),
+            (http, "tls_context"),
+        ):
+            patch.setattr(module, name, TrustedOnce(getattr(module, name)))
         # Every AppTest looks through all installed packages, which takes longer than most pages.
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         yield

@@ -1,14 +1,18 @@
 """Shortcuts for what hundreds of tests do and few are about: still the real thing.
 
-A packaged model is opened once, which takes two seconds of a processor. An empty ledger gets the statements
-that its migrations sent to the first that was empty: to make them up takes four times as long as to run them.
-Files are read without a child process, whose start takes longer than the reading: plain text anywhere but in
-tests of attacks and crashes, any kind in the tests of what each parser reads.
+A packaged model is opened once, which takes two seconds of a processor, and the certificates of all
+authorities are read once. An empty ledger gets the statements that its migrations sent to the first that was
+empty: to make them up takes four times as long as to run them. Files are read without a child process, whose
+start takes longer than the reading: plain text anywhere but in tests of attacks and crashes, any kind in the
+tests of what each parser reads.
 """
 
 import copy
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path, PurePath
+from ssl import SSLContext
 from threading import Lock
 from typing import IO, Any
 
@@ -38,6 +42,26 @@ class OpenedOnce:
             if key not in self._opened:
                 self._opened[key] = OnnxEmbedder(model)
             return copy.copy(self._opened[key])
+
+
+class TrustedOnce:
+    """Makes the TLS context of an HTTP client, or gives the one that was made of the same certificates.
+
+    To read those of all authorities takes a fiftieth of a second, and nearly every test makes a client.
+    """
+
+    def __init__(self, make: Callable[..., SSLContext]) -> None:
+        self._make = make
+        self._made: dict[object, SSLContext] = {}
+
+    def __call__(self, **asked: Any) -> SSLContext:
+        own = asked.get("cert") or not isinstance(asked.get("verify", True), bool)
+        if own:  # a context that is changed, or made already
+            return self._make(**asked)
+        key = (*sorted(asked.items()), *map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+        if key not in self._made:
+            self._made[key] = self._make(**asked)
+        return self._made[key]
 
 
 class MigratedOnce:

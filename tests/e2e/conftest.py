@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
+from rag import cli
 from tests.e2e.visitor import PATIENCE, Visitor
 from tests.rag.fake_llm import FakeLLM
 
@@ -191,8 +192,7 @@ def with_model(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM, read: Pa
 def read(tmp_path_factory: pytest.TempPathFactory, report: Path) -> Path:
     """A data directory with the report in its library, to be copied."""
     data = tmp_path_factory.mktemp("read") / "data"
-    footnote = str(Path(sys.executable).with_name("footnote"))
-    subprocess.run([footnote, "--data", str(data), "ingest", str(report)], check=True, cwd=ROOT)
+    assert cli.main(["--data", str(data), "ingest", str(report)]) == 0
     return data
 
 

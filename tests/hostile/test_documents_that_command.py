@@ -1,14 +1,13 @@
 """Documents that command, a model that obeys, a real browser: nothing is asked of any other host."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import ROOT, Server, browser, serving, visit
+from rag import cli
+from tests.e2e.conftest import Server, browser, serving, visit
 from tests.e2e.test_hostile_text import INERT
 from tests.e2e.visitor import Visitor, click, gone
 from tests.hostile.commands import DOCUMENTS, MARK, obey, text_of
@@ -35,8 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM) -> Iterator[
     for number, name in enumerate(NAMES):
         text = text_of(number, name).encode("utf-8", "surrogatepass")
         (folder / "documents" / f"{number:02d} {name}").write_bytes(text)
-    footnote = [sys.executable, "-m", "rag.cli", "--data", str(folder / "data")]
-    subprocess.run([*footnote, "ingest", str(folder / "documents")], check=True, cwd=ROOT)
+    assert cli.main(["--data", str(folder / "data"), "ingest", str(folder / "documents")]) == 0
     settings = {"FOOTNOTE_LLM_API_KEY": KEY, "FOOTNOTE_LLM_CONTEXT_TOKENS": "200000", "FOOTNOTE_K": "50"}
     with serving(folder, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as running:
         yield running

@@ -5,6 +5,7 @@ from storage.collections import Collections
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NotFound
+from tests.storage.many import add_many
 
 
 @pytest.fixture
@@ -136,8 +137,8 @@ def test_a_choice_goes_with_its_conversation_and_moves_it_to_the_front(choices, 
     assert choices.documents(other.id) == {document}
 
 
-def test_many_documents_are_chosen_at_once(choices, documents, chat):
-    ids = [documents.add(f"{n}.md", f"{n:064d}", 1)[0].id for n in range(1200)]
+def test_many_documents_are_chosen_at_once(choices, database, chat):
+    ids = add_many(database, "ann", 1200)
     choices.choose(chat, documents=ids)
     assert choices.documents(chat) == set(ids)
     assert sum(one.there for one in choices.of(chat)) == 1200

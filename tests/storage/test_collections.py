@@ -4,6 +4,7 @@ from storage.collections import LONGEST_INSTRUCTIONS, Collections
 from storage.documents import Documents
 from storage.errors import NameRefused, NotFound
 from storage.records import ChunkSpan
+from tests.storage.many import add_many
 
 SHORT = {"size": 300, "overlap": 30, "minimum": 0}
 
@@ -47,8 +48,8 @@ def test_a_document_is_in_one_collection_at_most(collections, documents):
     assert documents.get(document).collection_id is None
 
 
-def test_many_documents_are_moved_at_once(collections, documents):
-    ids = [documents.add(f"{n}.md", f"{n:064d}", 1)[0].id for n in range(1100)]
+def test_many_documents_are_moved_at_once(collections, database):
+    ids = add_many(database, "ann", 1100)
     archive = collections.create("Archive")
     assert collections.put([*ids, "gone"], archive.id) == 1100
     assert collections.get(archive.id).documents == 1100

@@ -5,6 +5,7 @@ from storage.documents import Documents, owners
 from storage.errors import NotFound, StorageError
 from storage.records import ChunkRecord, ChunkSpan, DocumentFact, PageSpan
 from storage.tables import Chunk, DocumentFactsRow, DocumentText, PageRow
+from tests.storage.many import add_many
 from tests.storage.postgres import ON_SQLITE
 
 TEXT = "The first page. 둘째 쪽입니다. 三頁目です。"
@@ -216,7 +217,7 @@ def statements(database, action):
 @ON_SQLITE
 def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(documents, database):
     spans = [ChunkSpan(0, 5)] * 20
-    ids = [documents.add(f"{number}.txt", digest(number), 1)[0].id for number in range(1000)]
+    ids = add_many(database, "ann", 1000)
     for document_id in ids[:100]:
         documents.save_chunks(document_id, "word " * 10_000, [], spans)
         documents.set_state(document_id, "ready")

@@ -9,6 +9,7 @@ from rag.jobs import Jobs
 from rag.models.embeddings import Embedder
 from rag.retrieval.weights import FEWEST, HybridWeights
 from storage.database import Database
+from tests.rag.word_vectors import WordVectors
 
 RIVERS = ["Aare", "Bug", "Cher", "Don", "Ebro", "Foyle", "Göta", "Havel", "Isar", "Jihlava", "Kama", "Loire"]
 
@@ -20,6 +21,11 @@ def chapters(count: int, about: str = "river") -> bytes:
         f"Its keeper writes down each barge by hand. In the flood of {1900 + n} lock {n} broke."
         for n in range(count)
     ).encode()
+
+
+@pytest.fixture
+def embedder() -> Embedder:
+    return WordVectors("words")
 
 
 @pytest.fixture

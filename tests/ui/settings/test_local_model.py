@@ -32,9 +32,12 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def stocked(own_model: LocalModel) -> None:
-    """The usual folder for models, in which the tests' model lies."""
+def stocked(own_model: LocalModel, empty: Path) -> None:
+    """A folder for models in which the tests' model lies, and no other that the page would offer first."""
     del own_model
+    path = QWEN_0_5B.path(empty)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(QWEN_0_5B.path(default_model_cache()))
 
 
 def lay(cache: Path) -> Path:
