@@ -5,20 +5,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import (
-    CFUNCTYPE,
-    byref,
-    c_double,
-    c_float,
-    c_int,
-    c_ushort,
-    c_void_p,
-    cast,
-    create_string_buffer,
-)
+from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice, pairwise, repeat, zip_longest
+from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -31,6 +21,7 @@ from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
 from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
+from rag.ingest.parsers.pdf_shapes import address, box_of, rules_of, turned_box
 from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
@@ -184,19 +175,6 @@ def _is_bold(page: PdfTextPage, index: int) -> bool:
     return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
 
 
-def _address(pointer: Any) -> int:
-    return cast(pointer, c_void_p).value or 0
-
-
-# Functions of pdfium on addresses: pypdfium2's own make a Python object of each pointer, which is slower.
-_object_at = CFUNCTYPE(c_void_p, c_void_p, c_int)(_address(pdfium.FPDFPage_GetObject))
-_type_of = CFUNCTYPE(c_int, c_void_p)(_address(pdfium.FPDFPageObj_GetType))
-_bounds_of = CFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(_address(pdfium.FPDFPageObj_GetBounds))
-_box_of = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(_address(pdfium.FPDFText_GetLooseCharBox))
-
-_THIN = 2.5  # points: the thickness of a line
-_APART = 4.5  # points between two lines that are not one
-_MAX_SHAPES = 100_000
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"\S(?:.*\S)?")
 _NUMERAL = re.compile(r"\d[\d.,]*|[-–—−]")
@@ -214,7 +192,7 @@ def tables_of(sheet: PdfPage, page: PdfTextPage, lines: Sequence[Line]) -> list[
     turn = math.radians(main)
     along = (round(math.cos(turn), 6), round(math.sin(turn), 6))
     straight = [number for number, line in enumerate(lines) if round(line.angle) == main]
-    return find_tables(_words_of(page, lines, straight, along), cache(partial(_rules, sheet, along)))
+    return find_tables(_words_of(page, lines, straight, along), cache(partial(rules_of, sheet, along)))
 
 
 def _words_of(
@@ -224,7 +202,7 @@ def _words_of(
     advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
     prose = median(advances.values()) if advances else 0.0
     words: list[Word] = []
-    characters = _address(page.raw)
+    characters = address(page.raw)
     for number in straight:
         whole = number in advances and advances[number] < _LOOSE * prose
         words += _words(characters, number, lines[number], _LINE if whole else _WORD, along)
@@ -257,56 +235,13 @@ def _words(
     pointer = byref(box)
     for found in pattern.finditer(line.text):
         start, end = found.span()
-        _box_of(characters, indices[start], pointer)
-        turned = None if upright else _turned(box, along)
+        box_of(characters, indices[start], pointer)
+        turned = None if upright else turned_box(box, along)
         left, right, bottom, top = turned or (box.left, box.right, box.bottom, box.top)
         if end - start > 1:
-            _box_of(characters, indices[end - 1], pointer)
-            right = box.right if upright else _turned(box, along)[1]
+            box_of(characters, indices[end - 1], pointer)
+            right = box.right if upright else turned_box(box, along)[1]
         yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
-
-
-def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """Return the left, right and height of thin shapes; those that touch are one."""
-    found = []
-    first, low, last, high = edges = [c_float() for _ in range(4)]
-    pointers = [byref(edge) for edge in edges]
-    for shape in _shapes(sheet):
-        if not _bounds_of(shape, *pointers):
-            continue
-        if high.value - low.value < _THIN or last.value - first.value < _THIN:
-            box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
-            left, right, bottom, top = _turned(box, along)
-            if top - bottom < _THIN < right - left:
-                found.append((left, right, round((top + bottom) / 2)))
-    joined: list[tuple[float, float, float]] = []
-    for left, right, height in sorted(found, key=lambda rule: (rule[2], rule[0])):
-        if joined and joined[-1][2] == height and left - joined[-1][1] < _APART:
-            joined[-1] = joined[-1][0], max(right, joined[-1][1]), height
-        else:
-            joined.append((left, right, height))
-    return joined
-
-
-def _shapes(sheet: PdfPage) -> Iterator[int]:
-    """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
-    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
-    objects = list(map(_object_at, repeat(_address(sheet.raw)), range(count)))
-    kinds = map(_type_of, objects)
-    return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
-
-
-def _turned(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
-    """Return left, right, bottom, top of a box along a direction."""
-    if along[0] == 1:
-        return box.left, box.right, box.bottom, box.top
-    corners = [
-        (x * along[0] + y * along[1], y * along[0] - x * along[1])
-        for x in (box.left, box.right)
-        for y in (box.bottom, box.top)
-    ]
-    xs, ys = zip(*corners, strict=True)
-    return min(xs), max(xs), min(ys), max(ys)
 
 
 # Page text
