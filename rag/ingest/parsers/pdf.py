@@ -1,13 +1,9 @@
 """PDF: the text layer page by page, with headings by font size."""
 
-import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from statistics import median
@@ -20,229 +16,12 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
-from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
-from rag.ingest.parsers.pdf_shapes import address, box_of, rules_of, turned_box
-from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
+from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of
+from rag.ingest.parsers.pdf_rows import Cell, cell_words
+from rag.ingest.parsers.pdf_tables import PdfTable
+from rag.ingest.parsers.pdf_words import tables_of
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
-
-_SAMPLE = 50  # characters that decide the direction of a page
-_HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
-_LINE_END = re.compile("\r?\n|\x02")
-_UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
-_SPECIAL = re.compile(
-    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
-)
-_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
-_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
-_BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
-_BOLD_WEIGHT = 600
-
-
-@dataclass
-class Line:
-    """Line of a page in points along its own direction; ``indices[i]`` is pdfium's index of ``text[i]``."""
-
-    text: str
-    indices: Sequence[int]
-    hyphenated: bool
-    left: float = 0.0
-    right: float = 0.0
-    baseline: float = 0.0
-    size: float = 0.0
-    angle: float = 0.0
-    bold: bool = False
-
-
-def characters_of(page: PdfPage) -> PdfTextPage:
-    """Return a page's characters in reading order, which pdfium gives in reverse where they run down."""
-    characters = page.get_textpage()
-    rotation, angle = page.get_rotation(), _main_angle(characters)
-    if (angle - rotation) % 360 != 270:
-        return characters
-    characters.close()
-    page.set_rotation(angle)
-    characters = page.get_textpage()
-    page.set_rotation(rotation)
-    return characters
-
-
-def _main_angle(characters: PdfTextPage) -> int:
-    count = characters.count_chars()
-    angles: Counter[int] = Counter()
-    matrix = pdfium.FS_MATRIX()
-    for index in range(0, count, max(count // _SAMPLE, 1)):
-        if not pdfium.FPDFText_IsGenerated(characters, index):
-            pdfium.FPDFText_GetMatrix(characters, index, matrix)
-            angles[round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) % 4 * 90] += 1
-    return angles.most_common(1)[0][0] if angles else 0
-
-
-def lines_of(page: PdfTextPage) -> list[Line]:
-    """Return the lines of a page that hold text, in reading order."""
-    lines = [line for line in _lines(page) if line.text.strip()]
-    for line in lines:
-        _measure(page, line)
-    return lines
-
-
-def _lines(page: PdfTextPage) -> Iterator[Line]:
-    text = _codes(page)
-    start = 0
-    for end in _LINE_END.finditer(text):
-        hyphenated = end.group() == _HYPHEN
-        line = text[start : end.start()] + "-" * hyphenated
-        yield _readable(line, range(start, start + len(line)), hyphenated)
-        start = end.end()
-    yield _readable(text[start:], range(start, len(text)), False)
-
-
-def _codes(page: PdfTextPage) -> str:
-    """Return pdfium's code of each character; its quick text of a whole page may lack some."""
-    raw, count = page.raw, page.count_chars()
-    units = (c_ushort * (count + 1))()
-    written = pdfium.FPDFText_GetText(raw, 0, count, units) - 1
-    if written != count or pdfium.FPDFText_GetTextIndexFromCharIndex(raw, count - 1) != count - 1:
-        return "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count)])
-    text = "".join(map(chr, units[:count]))
-    for place in (found.start() for found in _UNSURE.finditer(text)):
-        text = text[:place] + chr(pdfium.FPDFText_GetUnicode(raw, place)) + text[place + 1 :]
-    return text
-
-
-def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
-    """Drop control characters, pair surrogates, compose accents; keep each character's index."""
-    if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
-        return Line(text, indices, hyphenated)
-    clusters: list[str] = []
-    firsts: list[int] = []
-    for character, index in zip(text, indices, strict=True):
-        if clusters and _continues(clusters[-1], character):
-            clusters[-1] = _joined(clusters[-1], character)
-        else:
-            clusters.append(character)
-            firsts.append(index)
-    cleaned = [_cleaned(cluster) for cluster in clusters]
-    repeated = [index for index, cluster in zip(firsts, cleaned, strict=True) for _ in cluster]
-    return Line("".join(cleaned), repeated, hyphenated)
-
-
-def _continues(before: str, character: str) -> bool:
-    if "\udc00" <= character <= "\udfff":
-        return "\ud800" <= before[-1] <= "\udbff"
-    return unicodedata.combining(character) != 0 or "\u1160" <= character <= "\u11ff"
-
-
-def _joined(before: str, character: str) -> str:
-    if "\ud800" <= before[-1] <= "\udbff":
-        return before[:-1] + (before[-1] + character).encode("utf-16", "surrogatepass").decode("utf-16")
-    return before + character
-
-
-def _cleaned(cluster: str) -> str:
-    if cluster in _BULLETS:
-        return "•"
-    if cluster in ("\xa0", "\t", "\u2028"):
-        return " "
-    if "\ufb00" <= cluster <= "\ufb06":  # ligatures
-        return unicodedata.normalize("NFKC", cluster)
-    cluster = unicodedata.normalize("NFC", cluster)
-    return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
-
-
-def _measure(page: PdfTextPage, line: Line) -> None:
-    """Set the line's position along its own direction, so that turned pages read like upright ones."""
-    first = line.indices[len(line.text) - len(line.text.lstrip())]
-    last = line.indices[len(line.text.rstrip()) - 1]
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFText_GetMatrix(page, first, matrix)
-    length = math.hypot(matrix.a, matrix.b) or 1.0
-    along = (matrix.a / length, matrix.b / length)
-    x, y = c_double(), c_double()
-    pdfium.FPDFText_GetCharOrigin(page, first, byref(x), byref(y))
-    line.size = pdfium.FPDFText_GetFontSize(page, first) * math.hypot(matrix.c, matrix.d)
-    line.angle = math.degrees(math.atan2(along[1], along[0]))
-    line.left = x.value * along[0] + y.value * along[1]
-    line.baseline = y.value * along[0] - x.value * along[1]
-    left, bottom, right, top = page.get_charbox(last, loose=True)
-    line.right = max(x * along[0] + y * along[1] for x in (left, right) for y in (bottom, top))
-    line.bold = _is_bold(page, first) and _is_bold(page, last)
-
-
-def _is_bold(page: PdfTextPage, index: int) -> bool:
-    name, flags = create_string_buffer(128), c_int()
-    pdfium.FPDFText_GetFontInfo(page, index, name, 128, byref(flags))
-    return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
-
-
-_WORD = re.compile(r"\S+")
-_LINE = re.compile(r"\S(?:.*\S)?")
-_NUMERAL = re.compile(r"\d[\d.,]*|[-–—−]")
-_FEWEST = 4  # figures in a table
-_PROSE = 40  # characters
-_FIGURES = 0.2  # share of a line's words without a letter
-_LOOSE = 1.08  # a line with gaps is so much wider than prose
-
-
-def tables_of(sheet: PdfPage, page: PdfTextPage, lines: Sequence[Line]) -> list[PdfTable]:
-    """Return the tables that the lines form that run as most of a page does."""
-    if sum(len(_NUMERAL.findall(line.text)) for line in lines) < _FEWEST:
-        return []
-    [(main, _)] = Counter(round(line.angle) for line in lines).most_common(1)
-    turn = math.radians(main)
-    along = (round(math.cos(turn), 6), round(math.sin(turn), 6))
-    straight = [number for number, line in enumerate(lines) if round(line.angle) == main]
-    return find_tables(_words_of(page, lines, straight, along), cache(partial(rules_of, sheet, along)))
-
-
-def _words_of(
-    page: PdfTextPage, lines: Sequence[Line], straight: Sequence[int], along: tuple[float, float]
-) -> list[Word]:
-    """Return the words of lines; one of prose is one word, since only lines with gaps can be rows."""
-    advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
-    prose = median(advances.values()) if advances else 0.0
-    words: list[Word] = []
-    characters = address(page.raw)
-    for number in straight:
-        whole = number in advances and advances[number] < _LOOSE * prose
-        words += _words(characters, number, lines[number], _LINE if whole else _WORD, along)
-    return words
-
-
-def _may_be_prose(text: str) -> bool:
-    """Return whether a line is long, and neither ends with a figure nor holds many.
-
-    >>> _may_be_prose("Sales rose by 2% to 39.7 billion in the third quarter of this year")
-    True
-    """
-    last = text.rstrip()[-1]
-    if len(text) < _PROSE or not (last.isalpha() or last in ".,;:"):
-        return False
-    words = text.split()
-    return sum(not any(map(str.isalpha, word)) for word in words) < _FIGURES * len(words)
-
-
-def _advance(line: Line) -> float:
-    """Return the mean width of a line's characters, in font sizes."""
-    return (line.right - line.left) / (len(line.text) + len(_JOINING.findall(line.text))) / (line.size or 1)
-
-
-def _words(
-    characters: int, number: int, line: Line, pattern: re.Pattern[str], along: tuple[float, float]
-) -> Iterator[Word]:
-    """Yield the words of a line; `characters` is the address of its page's characters."""
-    box, indices, size, upright = pdfium.FS_RECTF(), line.indices, line.size, along[0] == 1
-    pointer = byref(box)
-    for found in pattern.finditer(line.text):
-        start, end = found.span()
-        box_of(characters, indices[start], pointer)
-        turned = None if upright else turned_box(box, along)
-        left, right, bottom, top = turned or (box.left, box.right, box.bottom, box.top)
-        if end - start > 1:
-            box_of(characters, indices[end - 1], pointer)
-            right = box.right if upright else turned_box(box, along)[1]
-        yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
-
 
 # Page text
 
@@ -250,7 +29,6 @@ INSERTED = -1  # character index of an added line break
 _AROUND = 4  # lines before and after one that decide the width of its column
 _OTHER_SIZE = 0.15  # share by which font sizes differ between two paragraphs
 _SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
-_JOINING = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"\w+-\w+")
 _LAST_WORD = re.compile(r"\w+$")
@@ -478,7 +256,7 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
     last, first = before[-1], after[0]
     if _HANGUL.match(last) and _HANGUL.match(first):
         return spaced
-    return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
+    return bool(JOINING.match(last) and JOINING.match(first)) and last not in "。！？"
 
 
 def _is_full(line: Line, around: list[Line]) -> bool:

@@ -15,7 +15,8 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import sandbox
-from rag.ingest.parsers.pdf import INSERTED, PageText, Span, characters_of, open_pdf, readings
+from rag.ingest.parsers.pdf import INSERTED, PageText, Span, open_pdf, readings
+from rag.ingest.parsers.pdf_lines import characters_of
 
 Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
