@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -17,7 +17,7 @@ from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
 from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of
-from rag.ingest.parsers.pdf_rows import Cell, cell_words
+from rag.ingest.parsers.pdf_rows import Cell, cell_text, cell_words
 from rag.ingest.parsers.pdf_tables import PdfTable
 from rag.ingest.parsers.pdf_words import tables_of
 from rag.ingest.parsers.text_layer import doubt
@@ -47,18 +47,34 @@ class LineStart(NamedTuple):
 Span = tuple[int, int]
 
 
+TablesBy = Literal["lines", "figures", "nothing"]
+"""How tables are found: lines that close their cells, and figures; figures only; not at all."""
+
+
 class Header(NamedTuple):
-    """Header of a table in words, and the edges of its columns of figures in points."""
+    """Header of a table in words, and the edges of its columns in points."""
 
     cells: tuple[str, ...]
     edges: tuple[tuple[float, float], ...]
+    ruled: bool = False
+    marked: bool = False
 
     def fits(self, table: PdfTable) -> bool:
-        """Return whether a table without a header of its own stands in these columns."""
-        if len(self.cells) != len(table.header) or len(self.edges) != len(table.edges):
+        """Return whether a table that may lack its header stands in these columns."""
+        if (len(self.cells), len(self.edges)) != (len(table.header), len(table.edges)):
             return False
         pairs = zip(self.edges, table.edges, strict=True)
+        if self.ruled or table.ruled:
+            same = all(max(abs(a[0] - b[0]), abs(a[1] - b[1])) < _SAME_EDGE for a, b in pairs)
+            return self.ruled == table.ruled and same
         return all(min(a[1], b[1]) > max(a[0], b[0]) for a, b in pairs)
+
+    def continued(self, table: PdfTable) -> PdfTable:
+        """Return a table in these columns with its first row as a row where that is no header."""
+        texts = tuple(map(cell_text, table.header))
+        if not any(texts) or texts == self.cells or (self.marked and table.marked):
+            return table
+        return replace(table, header=[[] for _ in table.header], rows=[table.header, *table.rows])
 
 
 @dataclass(frozen=True)
@@ -77,19 +93,22 @@ class PageText:
     continues: bool = False
 
 
+_SAME_EDGE = 3.0  # points by which a column's edge may differ on the next page
 _FURNITURE = 3  # lines above or below a table that may be a page's header or footer
 _FURNITURE_LENGTH = 80
 
 
 def page_text(
-    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, with_tables: bool = True
+    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, tables_by: TablesBy = "lines"
 ) -> PageText:
     """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
 
     Tables become Markdown. ``above`` is the header of the table that ends the page before.
     """
-    lines = lines_of(page)
-    tables = tables_of(sheet, page, lines) if with_tables else []
+    lines, tables = lines_of(page), list[PdfTable]()
+    if tables_by != "nothing":
+        fits = above.fits if above else lambda _: False
+        lines, tables = tables_of(sheet, page, lines, fits, ruled=tables_by == "lines")
     return _Writer(lines, tables, above).page()
 
 
@@ -132,7 +151,8 @@ class _Writer:
             return False
         first = min(begins)
         headless = not any(begins[first].header[1:])
-        return headless and self._is_furniture([number for number in plain if number < first])
+        opens = self._is_furniture([number for number in plain if number < first])
+        return opens and (headless or begins[first].ruled)
 
     def _is_furniture(self, numbers: Sequence[int]) -> bool:
         texts = [self.lines[number].text for number in numbers]
@@ -153,7 +173,8 @@ class _Writer:
         line = self.lines[number]
         self._add("\n\n" if self.parts else "")
         above = self.above if continues and self.above and self.above.fits(table) else None
-        header = above.cells if above else None
+        table = above.continued(table) if above else table
+        header = above.cells if above and not any(table.header) else None
         spans = [self._row(line, table.header, header)]
         cells = header or tuple(self._text(span) for span in spans[0])
         self._add("\n|" + " --- |" * len(table.header))
@@ -161,7 +182,7 @@ class _Writer:
             self._add("\n")
             spans.append(self._row(line, row))
         self.tables.append(spans)
-        return Header(cells, tuple(table.edges))
+        return Header(cells, tuple(table.edges), table.ruled, table.marked or bool(header))
 
     def _text(self, span: Span) -> str:
         return "".join(self.parts)[span[0] : span[1]]
@@ -390,13 +411,14 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
 def readings(
     pdf: pypdfium2.PdfDocument, number: int, sheet: PdfPage, characters: PdfTextPage
 ) -> Iterator[PageText]:
-    """Yield the texts that a page, from 0, may have been stored as; the last is without tables."""
+    """Yield the texts that a page, from 0, may have been stored as; the last as it was without tables."""
     read = page_text(sheet, characters)
     yield read
-    if read.continues and (above := _foot(pdf, number - 1)):
+    if number and (above := _foot(pdf, number - 1)):
         yield page_text(sheet, characters, above)
     if read.tables:
-        yield page_text(sheet, characters, with_tables=False)
+        yield page_text(sheet, characters, tables_by="figures")
+        yield page_text(sheet, characters, tables_by="nothing")
 
 
 def _foot(pdf: pypdfium2.PdfDocument, number: int) -> Header | None:

@@ -5,11 +5,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_double, c_int, c_ushort, create_string_buffer
+from ctypes import PYFUNCTYPE, byref, c_double, c_int, c_ulong, c_ushort, c_void_p, create_string_buffer
 from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
+
+from rag.ingest.parsers.pdf_shapes import address, box_of
 
 _SAMPLE = 50  # characters that decide the direction of a page
 _HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
@@ -26,6 +28,14 @@ _BOLD_WEIGHT = 600
 JOINING = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]"
 )  # letters without a space between words
+
+_matrix_at = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetMatrix))
+_origin_of = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p)(address(pdfium.FPDFText_GetCharOrigin))
+_size_of = PYFUNCTYPE(c_double, c_void_p, c_int)(address(pdfium.FPDFText_GetFontSize))
+_weight_of = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_GetFontWeight))
+_font_of = PYFUNCTYPE(c_ulong, c_void_p, c_int, c_void_p, c_ulong, c_void_p)(
+    address(pdfium.FPDFText_GetFontInfo)
+)
 
 
 @dataclass
@@ -71,7 +81,7 @@ def lines_of(page: PdfTextPage) -> list[Line]:
     """Return the lines of a page that hold text, in reading order."""
     lines = [line for line in _lines(page) if line.text.strip()]
     for line in lines:
-        _measure(page, line)
+        measure(page, line)
     return lines
 
 
@@ -139,27 +149,29 @@ def _cleaned(cluster: str) -> str:
     return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
 
 
-def _measure(page: PdfTextPage, line: Line) -> None:
+def measure(page: PdfTextPage, line: Line) -> None:
     """Set the line's position along its own direction, so that turned pages read like upright ones."""
     first = line.indices[len(line.text) - len(line.text.lstrip())]
     last = line.indices[len(line.text.rstrip()) - 1]
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFText_GetMatrix(page, first, matrix)
+    characters, matrix, box = address(page.raw), pdfium.FS_MATRIX(), pdfium.FS_RECTF()
+    _matrix_at(characters, first, byref(matrix))
     length = math.hypot(matrix.a, matrix.b) or 1.0
     along = (matrix.a / length, matrix.b / length)
     x, y = c_double(), c_double()
-    pdfium.FPDFText_GetCharOrigin(page, first, byref(x), byref(y))
-    line.size = pdfium.FPDFText_GetFontSize(page, first) * math.hypot(matrix.c, matrix.d)
+    _origin_of(characters, first, byref(x), byref(y))
+    line.size = _size_of(characters, first) * math.hypot(matrix.c, matrix.d)
     line.angle = math.degrees(math.atan2(along[1], along[0]))
     line.left = x.value * along[0] + y.value * along[1]
     line.baseline = y.value * along[0] - x.value * along[1]
-    left, bottom, right, top = page.get_charbox(last, loose=True)
-    line.right = max(x * along[0] + y * along[1] for x in (left, right) for y in (bottom, top))
+    box_of(characters, last, byref(box))
+    line.right = max(
+        x * along[0] + y * along[1] for x in (box.left, box.right) for y in (box.bottom, box.top)
+    )
     line.bold = is_bold(page, first) and is_bold(page, last)
 
 
 def is_bold(page: PdfTextPage, index: int) -> bool:
     """Return whether a character is bold."""
-    name, flags = create_string_buffer(128), c_int()
-    pdfium.FPDFText_GetFontInfo(page, index, name, 128, byref(flags))
-    return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
+    name, flags, characters = create_string_buffer(128), c_int(), address(page.raw)
+    _font_of(characters, index, name, 128, byref(flags))
+    return bool(_BOLD.search(name.value)) or _weight_of(characters, index) >= _BOLD_WEIGHT

@@ -1,9 +1,10 @@
 """Drawn shapes of PDF pages: thin ones are lines."""
 
 from collections.abc import Iterator
-from ctypes import CFUNCTYPE, byref, c_float, c_int, c_void_p, cast
+from ctypes import PYFUNCTYPE, byref, c_float, c_int, c_uint, c_void_p, cast
+from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage
@@ -15,45 +16,182 @@ def address(pointer: Any) -> int:
 
 
 # Functions of pdfium on addresses: pypdfium2's own make a Python object of each pointer, which is slower.
-_object_at = CFUNCTYPE(c_void_p, c_void_p, c_int)(address(pdfium.FPDFPage_GetObject))
-_type_of = CFUNCTYPE(c_int, c_void_p)(address(pdfium.FPDFPageObj_GetType))
-_bounds_of = CFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(address(pdfium.FPDFPageObj_GetBounds))
-box_of = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetLooseCharBox))
-
+# They are too short to let other threads run meanwhile.
+_object_at = PYFUNCTYPE(c_void_p, c_void_p, c_int)(address(pdfium.FPDFPage_GetObject))
+_type_of = PYFUNCTYPE(c_int, c_void_p)(address(pdfium.FPDFPageObj_GetType))
+_bounds_of = PYFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(address(pdfium.FPDFPageObj_GetBounds))
+box_of = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetLooseCharBox))
+_count_of = PYFUNCTYPE(c_int, c_void_p)(address(pdfium.FPDFPath_CountSegments))
+_segment_at = PYFUNCTYPE(c_void_p, c_void_p, c_int)(address(pdfium.FPDFPath_GetPathSegment))
+_point_of = PYFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)(address(pdfium.FPDFPathSegment_GetPoint))
+_segment_type = PYFUNCTYPE(c_int, c_void_p)(address(pdfium.FPDFPathSegment_GetType))
+_closes = PYFUNCTYPE(c_int, c_void_p)(address(pdfium.FPDFPathSegment_GetClose))
+_matrix_of = PYFUNCTYPE(c_int, c_void_p, c_void_p)(address(pdfium.FPDFPageObj_GetMatrix))
+_mode_of = PYFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)(address(pdfium.FPDFPath_GetDrawMode))
+_fill_of = PYFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(address(pdfium.FPDFPageObj_GetFillColor))
 
 _THIN = 2.5  # points: the thickness of a line
 _APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
+_MANY = 1000  # objects of a page
+_STEP = 4
+_PAPER = 250  # of 255, each of red, green and blue
+_MAX_OUTLINES = 3_000  # shapes of a page, or segments of a shape: a map or a drawing has more
+_GROUND = 5  # points of a rectangle
+_STRAIGHT = 0.5  # points by which the ends of a line may differ
+
+Direction = tuple[float, float]
+Point = tuple[float, float]
+Bounds = tuple[float, float, float, float]  # left, right, bottom, top
 
 
-def rules_of(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """Return the left, right and height of thin shapes; those that touch are one."""
-    found = []
-    first, low, last, high = edges = [c_float() for _ in range(4)]
-    pointers = [byref(edge) for edge in edges]
-    for shape in _shapes(sheet):
-        if not _bounds_of(shape, *pointers):
-            continue
-        if high.value - low.value < _THIN or last.value - first.value < _THIN:
-            box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
-            left, right, bottom, top = turned_box(box, along)
-            if top - bottom < _THIN < right - left:
-                found.append((left, right, round((top + bottom) / 2)))
-    joined: list[tuple[float, float, float]] = []
-    for left, right, height in sorted(found, key=lambda rule: (rule[2], rule[0])):
-        if joined and joined[-1][2] == height and left - joined[-1][1] < _APART:
-            joined[-1] = joined[-1][0], max(right, joined[-1][1]), height
-        else:
-            joined.append((left, right, height))
-    return joined
+class Edge(NamedTuple):
+    """Straight part of a drawing in points: its height, or its place from the left, and its ends."""
+
+    at: float
+    low: float
+    high: float
+
+
+class Drawing:
+    """Shapes of a page along a direction of reading, read when they are first asked for."""
+
+    def __init__(self, sheet: PdfPage, along: Direction) -> None:
+        self.sheet, self.along = sheet, along
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, Bounds]]:
+        """Address and bounds of each shape."""
+        found = []
+        first, low, last, high = edges = [c_float() for _ in range(4)]
+        pointers = [byref(edge) for edge in edges]
+        for shape in _shapes(self.sheet):
+            if _bounds_of(shape, *pointers):
+                box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
+                found.append((shape, turned_box(box, self.along)))
+        return found
+
+    @cached_property
+    def rules(self) -> list[tuple[float, float, float]]:
+        """Left, right and height of thin shapes; those that touch are one."""
+        found = [
+            (left, right, round((top + bottom) / 2))
+            for _, (left, right, bottom, top) in self.shapes
+            if top - bottom < _THIN < right - left
+        ]
+        joined: list[tuple[float, float, float]] = []
+        for left, right, height in sorted(found, key=lambda rule: (rule[2], rule[0])):
+            if joined and joined[-1][2] == height and left - joined[-1][1] < _APART:
+                joined[-1] = joined[-1][0], max(right, joined[-1][1]), height
+            else:
+                joined.append((left, right, height))
+        return joined
+
+    @cached_property
+    def edges(self) -> tuple[list[Edge], list[Edge]]:
+        """Horizontal and vertical lines: thin shapes, and the straight sides of drawn ones."""
+        level: list[Edge] = []
+        upright: list[Edge] = []
+        if not _has_lines(self.sheet) or len(self.shapes) > _MAX_OUTLINES:
+            return level, upright
+        for shape, (left, right, bottom, top) in self.shapes:
+            if top - bottom < _THIN:
+                level.append(Edge((top + bottom) / 2, left, right))
+            elif right - left < _THIN:
+                upright.append(Edge((left + right) / 2, bottom, top))
+            elif _is_drawn(shape):
+                for first, last in _sides(shape):
+                    _add_edge(level, upright, self._turned(first), self._turned(last))
+        return level, upright
+
+    @cached_property
+    def grounds(self) -> list[Bounds]:
+        """Bounds of what is drawn as a ground for text."""
+        if len(self.shapes) > _MAX_OUTLINES:
+            return []
+        return [
+            box
+            for shape, box in self.shapes
+            if min(box[1] - box[0], box[3] - box[2]) >= _THIN and _is_filled(shape)
+        ]
+
+    def _turned(self, point: tuple[float, float]) -> tuple[float, float]:
+        (x, y), along = point, self.along
+        return x * along[0] + y * along[1], y * along[0] - x * along[1]
+
+
+def _add_edge(level: list[Edge], upright: list[Edge], first: Point, last: Point) -> None:
+    (x1, y1), (x2, y2) = first, last
+    if abs(y1 - y2) <= _STRAIGHT:
+        level.append(Edge((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
+    elif abs(x1 - x2) <= _STRAIGHT:
+        upright.append(Edge((x1 + x2) / 2, min(y1, y2), max(y1, y2)))
+
+
+def _is_drawn(shape: int) -> bool:
+    """Return whether a shape is stroked, or consists of filled parts and not of one ground."""
+    stroke = c_int()
+    stroked = bool(_mode_of(shape, byref(c_int()), byref(stroke)) and stroke.value)
+    return stroked or (_count_of(shape) > _GROUND and _is_filled(shape))
+
+
+def _is_filled(shape: int) -> bool:
+    """Return whether a shape is filled with another colour than paper."""
+    fill = c_int()
+    if not _mode_of(shape, byref(fill), byref(c_int())) or not fill.value:
+        return False
+    colours = [c_uint() for _ in range(4)]
+    _fill_of(shape, *map(byref, colours))
+    *paint, alpha = [colour.value for colour in colours]
+    return alpha > 0 and min(paint) < _PAPER
+
+
+def _sides(shape: int) -> Iterator[tuple[Point, Point]]:
+    """Yield the straight segments of a shape in the page's coordinates."""
+    count = _count_of(shape)
+    if count > _MAX_OUTLINES:
+        return
+    matrix, x, y = pdfium.FS_MATRIX(), c_float(), c_float()
+    _matrix_of(shape, byref(matrix))
+    start = last = (0.0, 0.0)
+    for number in range(count):
+        segment = _segment_at(shape, number)
+        _point_of(segment, byref(x), byref(y))
+        point = (
+            matrix.a * x.value + matrix.c * y.value + matrix.e,
+            matrix.b * x.value + matrix.d * y.value + matrix.f,
+        )
+        kind = _segment_type(segment)
+        if kind == pdfium.FPDF_SEGMENT_MOVETO:
+            start = point
+        elif kind == pdfium.FPDF_SEGMENT_LINETO:
+            yield last, point
+        if _closes(segment):
+            yield point, start
+        last = point
 
 
 def _shapes(sheet: PdfPage) -> Iterator[int]:
     """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
-    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
-    objects = list(map(_object_at, repeat(address(sheet.raw)), range(count)))
+    objects = list(_objects(sheet, 1))
     kinds = map(_type_of, objects)
     return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
+
+
+def _objects(sheet: PdfPage, step: int) -> Iterator[int]:
+    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
+    return map(_object_at, repeat(address(sheet.raw)), range(0, count, step))
+
+
+def _has_lines(sheet: PdfPage) -> bool:
+    """Return whether a page may hold the lines of a table, which are several and drawn in one go.
+
+    Where each letter is an object, to look at all of them takes long.
+    """
+    if pdfium.FPDFPage_CountObjects(sheet) < _MANY:
+        return True
+    kinds = map(_type_of, _objects(sheet, _STEP))
+    return list(kinds).count(pdfium.FPDF_PAGEOBJ_PATH) > 1
 
 
 def turned_box(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
