@@ -31,6 +31,7 @@ _mode_of = PYFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)(address(pdfium.FPDFPa
 _fill_of = PYFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(address(pdfium.FPDFPageObj_GetFillColor))
 
 _THIN = 2.5  # points: the thickness of a line
+_FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times larger
 _APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
 _MANY = 1000  # objects of a page
@@ -40,7 +41,17 @@ _MAX_OUTLINES = 3_000  # shapes of a page, or segments of a shape: a map or a dr
 _GROUND = 5  # points of a rectangle
 _STRAIGHT = 0.5  # points by which the ends of a line may differ
 
+_DRAWN = frozenset(
+    (
+        pdfium.FPDF_PAGEOBJ_PATH,
+        pdfium.FPDF_PAGEOBJ_IMAGE,
+        pdfium.FPDF_PAGEOBJ_SHADING,
+        pdfium.FPDF_PAGEOBJ_FORM,
+    )
+)
+
 Direction = tuple[float, float]
+Rectangle = tuple[float, float, float, float]  # left, top, right, bottom; in points left, bottom, right, top
 Point = tuple[float, float]
 Bounds = tuple[float, float, float, float]  # left, right, bottom, top
 
@@ -205,3 +216,25 @@ def turned_box(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float,
     ]
     xs, ys = zip(*corners, strict=True)
     return min(xs), max(xs), min(ys), max(ys)
+
+
+def device_box(sheet: PdfPage, box: Rectangle, scale: float) -> Rectangle:
+    """Turn a box in points into pixels of the rendered page, its rotation and crop included."""
+    left, bottom, right, top = box
+    width, height = (round(side * scale * _FINE) for side in sheet.get_size())
+    corners = []
+    for x, y in ((left, bottom), (right, top)):
+        column, row = c_int(), c_int()
+        pdfium.FPDF_PageToDevice(sheet, 0, 0, width, height, 0, x, y, byref(column), byref(row))
+        corners.append((column.value / _FINE, row.value / _FINE))
+    (x1, y1), (x2, y2) = corners
+    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def drawn_bounds(sheet: PdfPage) -> Iterator[Rectangle]:
+    """Yield left, bottom, right and top of a page's pictures, shapes and groups of them."""
+    first, low, last, high = edges = [c_float() for _ in range(4)]
+    pointers = [byref(edge) for edge in edges]
+    for found in _objects(sheet, 1):
+        if _type_of(found) in _DRAWN and _bounds_of(found, *pointers):
+            yield first.value, low.value, last.value, high.value
