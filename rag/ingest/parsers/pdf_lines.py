@@ -29,6 +29,7 @@ JOINING = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]"
 )  # letters without a space between words
 
+_is_generated = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_IsGenerated))
 _matrix_at = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetMatrix))
 _origin_of = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p)(address(pdfium.FPDFText_GetCharOrigin))
 _size_of = PYFUNCTYPE(c_double, c_void_p, c_int)(address(pdfium.FPDFText_GetFontSize))
@@ -69,10 +70,10 @@ def characters_of(page: PdfPage) -> PdfTextPage:
 def _main_angle(characters: PdfTextPage) -> int:
     count = characters.count_chars()
     angles: Counter[int] = Counter()
-    matrix = pdfium.FS_MATRIX()
+    matrix, page = pdfium.FS_MATRIX(), address(characters.raw)
     for index in range(0, count, max(count // _SAMPLE, 1)):
-        if not pdfium.FPDFText_IsGenerated(characters, index):
-            pdfium.FPDFText_GetMatrix(characters, index, matrix)
+        if not _is_generated(page, index):
+            _matrix_at(page, index, byref(matrix))
             angles[round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) % 4 * 90] += 1
     return angles.most_common(1)[0][0] if angles else 0
 

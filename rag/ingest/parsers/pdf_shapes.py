@@ -35,7 +35,7 @@ _FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times large
 _APART = 4.5  # points between two lines that are not one
 _MAX_SHAPES = 100_000
 _MANY = 1000  # objects of a page
-_STEP = 4
+_STEP = 3  # at most the number of upright lines of a table
 _PAPER = 250  # of 255, each of red, green and blue
 _MAX_OUTLINES = 3_000  # shapes of a page, or segments of a shape: a map or a drawing has more
 _GROUND = 5  # points of a rectangle
@@ -73,14 +73,30 @@ class Drawing:
     @cached_property
     def shapes(self) -> list[tuple[int, Bounds]]:
         """Address and bounds of each shape."""
-        found = []
+        return list(self._measured(1))
+
+    def _measured(self, step: int) -> Iterator[tuple[int, Bounds]]:
         first, low, last, high = edges = [c_float() for _ in range(4)]
         pointers = [byref(edge) for edge in edges]
-        for shape in _shapes(self.sheet):
-            if _bounds_of(shape, *pointers):
-                box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
-                found.append((shape, turned_box(box, self.along)))
-        return found
+        for shape in _shapes(self.sheet, step):
+            if not _bounds_of(shape, *pointers):
+                continue
+            bounds = first.value, last.value, low.value, high.value
+            if self.along[0] != 1:
+                bounds = turned_box(pdfium.FS_RECTF(bounds[0], bounds[3], bounds[1], bounds[2]), self.along)
+            yield shape, bounds
+
+    def _has_upright_lines(self) -> bool:
+        """Return whether a page may hold the upright lines of a table, at least three, drawn in one go.
+
+        Where each letter is an object, to look at all of them takes long.
+        """
+        if pdfium.FPDFPage_CountObjects(self.sheet) < _MANY:
+            return True
+        return any(
+            right - left < _THIN < top - bottom or (top - bottom >= _THIN and _is_drawn(shape))
+            for shape, (left, right, bottom, top) in self._measured(_STEP)
+        )
 
     @cached_property
     def rules(self) -> list[tuple[float, float, float]]:
@@ -103,7 +119,7 @@ class Drawing:
         """Horizontal and vertical lines: thin shapes, and the straight sides of drawn ones."""
         level: list[Edge] = []
         upright: list[Edge] = []
-        if not _has_lines(self.sheet) or len(self.shapes) > _MAX_OUTLINES:
+        if not self._has_upright_lines() or len(self.shapes) > _MAX_OUTLINES:
             return level, upright
         for shape, (left, right, bottom, top) in self.shapes:
             if top - bottom < _THIN:
@@ -182,27 +198,16 @@ def _sides(shape: int) -> Iterator[tuple[Point, Point]]:
         last = point
 
 
-def _shapes(sheet: PdfPage) -> Iterator[int]:
-    """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
-    objects = list(_objects(sheet, 1))
-    kinds = map(_type_of, objects)
-    return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
-
-
 def _objects(sheet: PdfPage, step: int) -> Iterator[int]:
     count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
     return map(_object_at, repeat(address(sheet.raw)), range(0, count, step))
 
 
-def _has_lines(sheet: PdfPage) -> bool:
-    """Return whether a page may hold the lines of a table, which are several and drawn in one go.
-
-    Where each letter is an object, to look at all of them takes long.
-    """
-    if pdfium.FPDFPage_CountObjects(sheet) < _MANY:
-        return True
-    kinds = map(_type_of, _objects(sheet, _STEP))
-    return list(kinds).count(pdfium.FPDF_PAGEOBJ_PATH) > 1
+def _shapes(sheet: PdfPage, step: int = 1) -> Iterator[int]:
+    """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
+    objects = list(_objects(sheet, step))
+    kinds = map(_type_of, objects)
+    return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
 
 
 def turned_box(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
