@@ -262,20 +262,24 @@ def _is_regular(grid: Grid) -> bool:
 Marks = Callable[[Word], bool]
 
 
-def ruled_table(grid: Grid, words: Sequence[Word], marked: Marks) -> PdfTable | None:
+def ruled_table(
+    grid: Grid, words: Sequence[Word], marked: Marks, continues: Callable[[PdfTable], bool]
+) -> PdfTable | None:
     """Return the table of a grid's words, or None where they are no table.
 
-    One of a single row may be the end of a table that began on the page before.
-    ``marked`` tells words that are bold or on a coloured ground, as headers are.
+    ``marked`` tells words that are bold or on a coloured ground, as headers are. A single row, or rows under
+    an empty one, must be such that ``continues`` finds them in a table of the page before.
     """
     texts: dict[GridCell, list[Word]] = {}
     for word in words:
         if cell := grid.at((word.left + word.right) / 2, word.middle):
             texts.setdefault(cell, []).append(word)
-    table = _Cells(grid, texts)
-    if not table.rows or len(table.columns) < 2 or not table.is_table():
+    cells = _Cells(grid, texts)
+    if not cells.rows or len(cells.columns) < 2 or not cells.is_table():
         return None
-    return table.table(marked)
+    table = cells.table(marked)
+    alone = len(cells.rows) > 1 and cells.has_heads()
+    return table if alone or continues(table) else None
 
 
 class _Cells:
@@ -312,16 +316,19 @@ class _Cells:
             depth += 1
         return depth
 
+    def has_heads(self) -> bool:
+        """Return whether most columns have a head."""
+        heads = [any(self._text(row, at) for row in self.rows[: self.depth or 1]) for at in self.columns[1:]]
+        return 2 * sum(heads) >= len(heads)
+
     def is_table(self) -> bool:
-        """Return whether most heads and labels, and enough other cells, hold text, none too much."""
+        """Return whether most labels and enough other cells hold text, none too much."""
         body, beside = self.rows[self.depth :], self.columns[1:]
-        heads = [any(self._text(row, at) for row in self.rows[: self.depth or 1]) for at in beside]
         labels = [bool(self._text(row, self.columns[0])) for row in body]
         cells = [bool(self._text(row, at)) for row in body for at in beside]
         lengths = [sum(len(word.text) + 1 for word in words) for words in self.texts.values()]
         return (
-            2 * sum(heads) >= len(heads)
-            and 2 * sum(labels) >= len(labels)
+            2 * sum(labels) >= len(labels)
             and sum(cells) >= _MIN_FILLED * len(cells)
             and max(lengths) <= _LONGEST
             and not any(
@@ -362,7 +369,7 @@ class _Cells:
         stands_out = plain and _are_marked(heads, marked)
         beside = plain and _are_marked(labels, marked)
         is_body = not stands_out and (beside or any(map(_is_content, heads)))
-        depth = 0 if self.depth == 1 and is_body else self.depth
+        depth = 0 if (self.depth == 1 and is_body) or not self.has_heads() else self.depth
         kept = [word for row in self.rows for column in self.columns for word in self._text(row, column)]
         return PdfTable(
             header=[self._head(column, depth) for column in self.columns],

@@ -62,8 +62,7 @@ def _ruled_tables(
     for grid in grids:
         if words := reader.words_in(grid, lines):
             marked = partial(_is_marked, reader.page, lines, drawing)
-            table = ruled_table(grid, words, marked)
-            if table and (any(table.header) or len(table.rows) > 1 or above(table)):
+            if table := ruled_table(grid, words, marked, above):
                 yield grid, table
 
 

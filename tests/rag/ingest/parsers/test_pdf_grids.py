@@ -161,6 +161,14 @@ def test_table_on_the_next_page_has_its_header_again(tmp_path: Path) -> None:
     assert (image.certain, len(image.boxes)) == (True, 2)
 
 
+def test_rows_on_the_next_page_may_begin_with_empty_cells(tmp_path: Path) -> None:
+    rows = [[f"Clause {number}", "" if number % 2 else "Party pays"] for number in range(38)]
+    document = load(made(tmp_path / "a", table([["Clause", "Duty"], *rows])), "a.pdf")
+    assert len(document.pages) == 2
+    assert document.text.count("| Clause | Duty |") == len(document.pages)
+    assert "| Clause 37 |  |" in document.text
+
+
 def test_cell_of_words_is_marked_with_its_row_and_column_head(tmp_path: Path) -> None:
     path = made(tmp_path / "a", table(PARTIES))
     text = text_of(path)
