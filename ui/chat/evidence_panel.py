@@ -17,6 +17,7 @@ import streamlit as st
 from rag.citations.support import CALCULATED, DIFFERS, statement_text
 from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import figure_image, figures_at
+from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
 from rag.raptor.tree import is_leaf_id
 from rag.text.markers import inert
 from rag.text.tables import read_tables
@@ -40,20 +41,33 @@ def _is_office(passage: PassageRecord, workspace: Workspace) -> bool:
 
 
 def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
-    """Show the pictures whose lines or captions are cited; their originals are in the Office file."""
+    """Show the pictures whose lines, captions or names are cited; they are in the original file."""
     library, passage = workspace.library, evidence.passage
     text = library.documents.text(passage.document_id)
-    for line, number in figures_at(text, evidence.start, evidence.end)[:MAX_FIGURES]:
-        said = line.removeprefix("[Figure: ").removesuffix("]")
-        try:
-            with st.spinner(_("Loading figure…")):
-                png = _read_figure(str(library.files.path(passage.sha256)), line, number)
-        except FootnoteError as error:
-            st.info(
-                _("Cannot show this figure. {reason}", reason=escape_text(translated(str(error)))),
-                icon=":material/image_not_supported:",
-            )
-            continue
+    path = str(library.files.path(passage.sha256))
+    span = evidence.start, evidence.end
+    if is_pdf(passage, workspace):
+        spans = library.documents.pages(passage.document_id)
+        pages = [(page.number, page.start, page.end) for page in spans]
+        for figure in cited_figures(text, pages, *span)[:MAX_FIGURES]:
+            _show_figure(figure.caption, partial(_read_pdf_figure, path, *figure))
+    elif _is_office(passage, workspace):
+        for line, number in figures_at(text, *span)[:MAX_FIGURES]:
+            told = line.removeprefix("[Figure: ").removesuffix("]")
+            _show_figure(told, partial(_read_figure, path, line, number))
+
+
+def _show_figure(said: str, read: Callable[[], bytes | None]) -> None:
+    try:
+        with st.spinner(_("Loading figure…")):
+            png = read()
+    except FootnoteError as error:
+        st.info(
+            _("Cannot show this figure. {reason}", reason=escape_text(translated(str(error)))),
+            icon=":material/image_not_supported:",
+        )
+        return
+    if png is not None:
         st.image(png, alt=said)
         st.caption(escape_text(said))
 
@@ -61,6 +75,11 @@ def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
 @st.cache_data(max_entries=32, show_spinner=False)
 def _read_figure(path: str, line: str, number: int) -> bytes:
     return figure_image(Path(path), line, number)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _read_pdf_figure(path: str, page: int, caption: str) -> bytes | None:
+    return pdf_figure(Path(path), PdfFigure(page, caption))
 
 
 def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
@@ -90,7 +109,7 @@ def _show_tree_path(passage: PassageRecord, here: Workspace) -> None:
 CONTEXT = 600  # characters of the document shown on either side of the cited words
 LONGEST_TABLE = 6000  # characters above the context that are shown with it where a table begins there
 MAX_STATEMENT = 400  # characters
-MAX_FIGURES = 3  # of an Office file that are shown for one quote
+MAX_FIGURES = 3  # that are shown for one quote
 PARAMETER = "cite"
 _BADGES = {
     "changed": N_(
@@ -182,7 +201,7 @@ def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     if spans and is_pdf(passage, workspace):
         show_pages(evidence, spans, workspace)
     _show_words(evidence, workspace, found, spans)
-    if found == "here" and _is_office(passage, workspace):
+    if found == "here":
         _show_figures(evidence, workspace)
     _show_tree_path(passage, workspace)
     _show_feedback(evidence, workspace)

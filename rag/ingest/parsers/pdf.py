@@ -1,27 +1,13 @@
 """PDF: the text layer page by page, with headings by font size."""
 
-import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import (
-    CFUNCTYPE,
-    byref,
-    c_double,
-    c_float,
-    c_int,
-    c_ushort,
-    c_void_p,
-    cast,
-    create_string_buffer,
-)
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import islice, pairwise, repeat, zip_longest
+from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -30,284 +16,12 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
-from rag.ingest.parsers.pdf_rows import Cell, Word, cell_words
-from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
+from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of
+from rag.ingest.parsers.pdf_rows import Cell, cell_text, cell_words
+from rag.ingest.parsers.pdf_tables import PdfTable
+from rag.ingest.parsers.pdf_words import tables_of
 from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
-
-_SAMPLE = 50  # characters that decide the direction of a page
-_HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
-_LINE_END = re.compile("\r?\n|\x02")
-_UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
-_SPECIAL = re.compile(
-    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
-)
-_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
-_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
-_BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
-_BOLD_WEIGHT = 600
-
-
-@dataclass
-class Line:
-    """Line of a page in points along its own direction; ``indices[i]`` is pdfium's index of ``text[i]``."""
-
-    text: str
-    indices: Sequence[int]
-    hyphenated: bool
-    left: float = 0.0
-    right: float = 0.0
-    baseline: float = 0.0
-    size: float = 0.0
-    angle: float = 0.0
-    bold: bool = False
-
-
-def characters_of(page: PdfPage) -> PdfTextPage:
-    """Return a page's characters in reading order, which pdfium gives in reverse where they run down."""
-    characters = page.get_textpage()
-    rotation, angle = page.get_rotation(), _main_angle(characters)
-    if (angle - rotation) % 360 != 270:
-        return characters
-    characters.close()
-    page.set_rotation(angle)
-    characters = page.get_textpage()
-    page.set_rotation(rotation)
-    return characters
-
-
-def _main_angle(characters: PdfTextPage) -> int:
-    count = characters.count_chars()
-    angles: Counter[int] = Counter()
-    matrix = pdfium.FS_MATRIX()
-    for index in range(0, count, max(count // _SAMPLE, 1)):
-        if not pdfium.FPDFText_IsGenerated(characters, index):
-            pdfium.FPDFText_GetMatrix(characters, index, matrix)
-            angles[round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) % 4 * 90] += 1
-    return angles.most_common(1)[0][0] if angles else 0
-
-
-def lines_of(page: PdfTextPage) -> list[Line]:
-    """Return the lines of a page that hold text, in reading order."""
-    lines = [line for line in _lines(page) if line.text.strip()]
-    for line in lines:
-        _measure(page, line)
-    return lines
-
-
-def _lines(page: PdfTextPage) -> Iterator[Line]:
-    text = _codes(page)
-    start = 0
-    for end in _LINE_END.finditer(text):
-        hyphenated = end.group() == _HYPHEN
-        line = text[start : end.start()] + "-" * hyphenated
-        yield _readable(line, range(start, start + len(line)), hyphenated)
-        start = end.end()
-    yield _readable(text[start:], range(start, len(text)), False)
-
-
-def _codes(page: PdfTextPage) -> str:
-    """Return pdfium's code of each character; its quick text of a whole page may lack some."""
-    raw, count = page.raw, page.count_chars()
-    units = (c_ushort * (count + 1))()
-    written = pdfium.FPDFText_GetText(raw, 0, count, units) - 1
-    if written != count or pdfium.FPDFText_GetTextIndexFromCharIndex(raw, count - 1) != count - 1:
-        return "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count)])
-    text = "".join(map(chr, units[:count]))
-    for place in (found.start() for found in _UNSURE.finditer(text)):
-        text = text[:place] + chr(pdfium.FPDFText_GetUnicode(raw, place)) + text[place + 1 :]
-    return text
-
-
-def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
-    """Drop control characters, pair surrogates, compose accents; keep each character's index."""
-    if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
-        return Line(text, indices, hyphenated)
-    clusters: list[str] = []
-    firsts: list[int] = []
-    for character, index in zip(text, indices, strict=True):
-        if clusters and _continues(clusters[-1], character):
-            clusters[-1] = _joined(clusters[-1], character)
-        else:
-            clusters.append(character)
-            firsts.append(index)
-    cleaned = [_cleaned(cluster) for cluster in clusters]
-    repeated = [index for index, cluster in zip(firsts, cleaned, strict=True) for _ in cluster]
-    return Line("".join(cleaned), repeated, hyphenated)
-
-
-def _continues(before: str, character: str) -> bool:
-    if "\udc00" <= character <= "\udfff":
-        return "\ud800" <= before[-1] <= "\udbff"
-    return unicodedata.combining(character) != 0 or "\u1160" <= character <= "\u11ff"
-
-
-def _joined(before: str, character: str) -> str:
-    if "\ud800" <= before[-1] <= "\udbff":
-        return before[:-1] + (before[-1] + character).encode("utf-16", "surrogatepass").decode("utf-16")
-    return before + character
-
-
-def _cleaned(cluster: str) -> str:
-    if cluster in _BULLETS:
-        return "•"
-    if cluster in ("\xa0", "\t", "\u2028"):
-        return " "
-    if "\ufb00" <= cluster <= "\ufb06":  # ligatures
-        return unicodedata.normalize("NFKC", cluster)
-    cluster = unicodedata.normalize("NFC", cluster)
-    return _DROPPED.sub("", cluster) if not "\ud800" <= cluster[0] <= "\udfff" else ""
-
-
-def _measure(page: PdfTextPage, line: Line) -> None:
-    """Set the line's position along its own direction, so that turned pages read like upright ones."""
-    first = line.indices[len(line.text) - len(line.text.lstrip())]
-    last = line.indices[len(line.text.rstrip()) - 1]
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFText_GetMatrix(page, first, matrix)
-    length = math.hypot(matrix.a, matrix.b) or 1.0
-    along = (matrix.a / length, matrix.b / length)
-    x, y = c_double(), c_double()
-    pdfium.FPDFText_GetCharOrigin(page, first, byref(x), byref(y))
-    line.size = pdfium.FPDFText_GetFontSize(page, first) * math.hypot(matrix.c, matrix.d)
-    line.angle = math.degrees(math.atan2(along[1], along[0]))
-    line.left = x.value * along[0] + y.value * along[1]
-    line.baseline = y.value * along[0] - x.value * along[1]
-    left, bottom, right, top = page.get_charbox(last, loose=True)
-    line.right = max(x * along[0] + y * along[1] for x in (left, right) for y in (bottom, top))
-    line.bold = _is_bold(page, first) and _is_bold(page, last)
-
-
-def _is_bold(page: PdfTextPage, index: int) -> bool:
-    name, flags = create_string_buffer(128), c_int()
-    pdfium.FPDFText_GetFontInfo(page, index, name, 128, byref(flags))
-    return bool(_BOLD.search(name.value)) or pdfium.FPDFText_GetFontWeight(page, index) >= _BOLD_WEIGHT
-
-
-def _address(pointer: Any) -> int:
-    return cast(pointer, c_void_p).value or 0
-
-
-# Functions of pdfium on addresses: pypdfium2's own make a Python object of each pointer, which is slower.
-_object_at = CFUNCTYPE(c_void_p, c_void_p, c_int)(_address(pdfium.FPDFPage_GetObject))
-_type_of = CFUNCTYPE(c_int, c_void_p)(_address(pdfium.FPDFPageObj_GetType))
-_bounds_of = CFUNCTYPE(c_int, c_void_p, *[c_void_p] * 4)(_address(pdfium.FPDFPageObj_GetBounds))
-_box_of = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(_address(pdfium.FPDFText_GetLooseCharBox))
-
-_THIN = 2.5  # points: the thickness of a line
-_APART = 4.5  # points between two lines that are not one
-_MAX_SHAPES = 100_000
-_WORD = re.compile(r"\S+")
-_LINE = re.compile(r"\S(?:.*\S)?")
-_NUMERAL = re.compile(r"\d[\d.,]*|[-–—−]")
-_FEWEST = 4  # figures in a table
-_PROSE = 40  # characters
-_FIGURES = 0.2  # share of a line's words without a letter
-_LOOSE = 1.08  # a line with gaps is so much wider than prose
-
-
-def tables_of(sheet: PdfPage, page: PdfTextPage, lines: Sequence[Line]) -> list[PdfTable]:
-    """Return the tables that the lines form that run as most of a page does."""
-    if sum(len(_NUMERAL.findall(line.text)) for line in lines) < _FEWEST:
-        return []
-    [(main, _)] = Counter(round(line.angle) for line in lines).most_common(1)
-    turn = math.radians(main)
-    along = (round(math.cos(turn), 6), round(math.sin(turn), 6))
-    straight = [number for number, line in enumerate(lines) if round(line.angle) == main]
-    return find_tables(_words_of(page, lines, straight, along), cache(partial(_rules, sheet, along)))
-
-
-def _words_of(
-    page: PdfTextPage, lines: Sequence[Line], straight: Sequence[int], along: tuple[float, float]
-) -> list[Word]:
-    """Return the words of lines; one of prose is one word, since only lines with gaps can be rows."""
-    advances = {number: _advance(line) for number, line in enumerate(lines) if _may_be_prose(line.text)}
-    prose = median(advances.values()) if advances else 0.0
-    words: list[Word] = []
-    characters = _address(page.raw)
-    for number in straight:
-        whole = number in advances and advances[number] < _LOOSE * prose
-        words += _words(characters, number, lines[number], _LINE if whole else _WORD, along)
-    return words
-
-
-def _may_be_prose(text: str) -> bool:
-    """Return whether a line is long, and neither ends with a figure nor holds many.
-
-    >>> _may_be_prose("Sales rose by 2% to 39.7 billion in the third quarter of this year")
-    True
-    """
-    last = text.rstrip()[-1]
-    if len(text) < _PROSE or not (last.isalpha() or last in ".,;:"):
-        return False
-    words = text.split()
-    return sum(not any(map(str.isalpha, word)) for word in words) < _FIGURES * len(words)
-
-
-def _advance(line: Line) -> float:
-    """Return the mean width of a line's characters, in font sizes."""
-    return (line.right - line.left) / (len(line.text) + len(_JOINING.findall(line.text))) / (line.size or 1)
-
-
-def _words(
-    characters: int, number: int, line: Line, pattern: re.Pattern[str], along: tuple[float, float]
-) -> Iterator[Word]:
-    """Yield the words of a line; `characters` is the address of its page's characters."""
-    box, indices, size, upright = pdfium.FS_RECTF(), line.indices, line.size, along[0] == 1
-    pointer = byref(box)
-    for found in pattern.finditer(line.text):
-        start, end = found.span()
-        _box_of(characters, indices[start], pointer)
-        turned = None if upright else _turned(box, along)
-        left, right, bottom, top = turned or (box.left, box.right, box.bottom, box.top)
-        if end - start > 1:
-            _box_of(characters, indices[end - 1], pointer)
-            right = box.right if upright else _turned(box, along)[1]
-        yield Word(found[0], left, right, (bottom + top) / 2, size, number, start, end)
-
-
-def _rules(sheet: PdfPage, along: tuple[float, float]) -> list[tuple[float, float, float]]:
-    """Return the left, right and height of thin shapes; those that touch are one."""
-    found = []
-    first, low, last, high = edges = [c_float() for _ in range(4)]
-    pointers = [byref(edge) for edge in edges]
-    for shape in _shapes(sheet):
-        if not _bounds_of(shape, *pointers):
-            continue
-        if high.value - low.value < _THIN or last.value - first.value < _THIN:
-            box = pdfium.FS_RECTF(first.value, high.value, last.value, low.value)
-            left, right, bottom, top = _turned(box, along)
-            if top - bottom < _THIN < right - left:
-                found.append((left, right, round((top + bottom) / 2)))
-    joined: list[tuple[float, float, float]] = []
-    for left, right, height in sorted(found, key=lambda rule: (rule[2], rule[0])):
-        if joined and joined[-1][2] == height and left - joined[-1][1] < _APART:
-            joined[-1] = joined[-1][0], max(right, joined[-1][1]), height
-        else:
-            joined.append((left, right, height))
-    return joined
-
-
-def _shapes(sheet: PdfPage) -> Iterator[int]:
-    """Yield the addresses of a page's drawn shapes, which most of its objects are not."""
-    count = min(pdfium.FPDFPage_CountObjects(sheet), _MAX_SHAPES)
-    objects = list(map(_object_at, repeat(_address(sheet.raw)), range(count)))
-    kinds = map(_type_of, objects)
-    return (shape for shape, kind in zip(objects, kinds, strict=True) if kind == pdfium.FPDF_PAGEOBJ_PATH)
-
-
-def _turned(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float, float, float, float]:
-    """Return left, right, bottom, top of a box along a direction."""
-    if along[0] == 1:
-        return box.left, box.right, box.bottom, box.top
-    corners = [
-        (x * along[0] + y * along[1], y * along[0] - x * along[1])
-        for x in (box.left, box.right)
-        for y in (box.bottom, box.top)
-    ]
-    xs, ys = zip(*corners, strict=True)
-    return min(xs), max(xs), min(ys), max(ys)
-
 
 # Page text
 
@@ -315,7 +29,6 @@ INSERTED = -1  # character index of an added line break
 _AROUND = 4  # lines before and after one that decide the width of its column
 _OTHER_SIZE = 0.15  # share by which font sizes differ between two paragraphs
 _SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
-_JOINING = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"\w+-\w+")
 _LAST_WORD = re.compile(r"\w+$")
@@ -334,18 +47,34 @@ class LineStart(NamedTuple):
 Span = tuple[int, int]
 
 
+TablesBy = Literal["lines", "figures", "nothing"]
+"""How tables are found: lines that close their cells, and figures; figures only; not at all."""
+
+
 class Header(NamedTuple):
-    """Header of a table in words, and the edges of its columns of figures in points."""
+    """Header of a table in words, and the edges of its columns in points."""
 
     cells: tuple[str, ...]
     edges: tuple[tuple[float, float], ...]
+    ruled: bool = False
+    marked: bool = False
 
     def fits(self, table: PdfTable) -> bool:
-        """Return whether a table without a header of its own stands in these columns."""
-        if len(self.cells) != len(table.header) or len(self.edges) != len(table.edges):
+        """Return whether a table that may lack its header stands in these columns."""
+        if (len(self.cells), len(self.edges)) != (len(table.header), len(table.edges)):
             return False
         pairs = zip(self.edges, table.edges, strict=True)
+        if self.ruled or table.ruled:
+            same = all(max(abs(a[0] - b[0]), abs(a[1] - b[1])) < _SAME_EDGE for a, b in pairs)
+            return self.ruled == table.ruled and same
         return all(min(a[1], b[1]) > max(a[0], b[0]) for a, b in pairs)
+
+    def continued(self, table: PdfTable) -> PdfTable:
+        """Return a table in these columns with its first row as a row where that is no header."""
+        texts = tuple(map(cell_text, table.header))
+        if not any(texts) or texts == self.cells or (self.marked and table.marked):
+            return table
+        return replace(table, header=[[] for _ in table.header], rows=[table.header, *table.rows])
 
 
 @dataclass(frozen=True)
@@ -364,19 +93,22 @@ class PageText:
     continues: bool = False
 
 
+_SAME_EDGE = 3.0  # points by which a column's edge may differ on the next page
 _FURNITURE = 3  # lines above or below a table that may be a page's header or footer
 _FURNITURE_LENGTH = 80
 
 
 def page_text(
-    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, with_tables: bool = True
+    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, tables_by: TablesBy = "lines"
 ) -> PageText:
     """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
 
     Tables become Markdown. ``above`` is the header of the table that ends the page before.
     """
-    lines = lines_of(page)
-    tables = tables_of(sheet, page, lines) if with_tables else []
+    lines, tables = lines_of(page), list[PdfTable]()
+    if tables_by != "nothing":
+        fits = above.fits if above else lambda _: False
+        lines, tables = tables_of(sheet, page, lines, fits, ruled=tables_by == "lines")
     return _Writer(lines, tables, above).page()
 
 
@@ -419,7 +151,8 @@ class _Writer:
             return False
         first = min(begins)
         headless = not any(begins[first].header[1:])
-        return headless and self._is_furniture([number for number in plain if number < first])
+        opens = self._is_furniture([number for number in plain if number < first])
+        return opens and (headless or begins[first].ruled)
 
     def _is_furniture(self, numbers: Sequence[int]) -> bool:
         texts = [self.lines[number].text for number in numbers]
@@ -440,7 +173,8 @@ class _Writer:
         line = self.lines[number]
         self._add("\n\n" if self.parts else "")
         above = self.above if continues and self.above and self.above.fits(table) else None
-        header = above.cells if above else None
+        table = above.continued(table) if above else table
+        header = above.cells if above and not any(table.header) else None
         spans = [self._row(line, table.header, header)]
         cells = header or tuple(self._text(span) for span in spans[0])
         self._add("\n|" + " --- |" * len(table.header))
@@ -448,7 +182,7 @@ class _Writer:
             self._add("\n")
             spans.append(self._row(line, row))
         self.tables.append(spans)
-        return Header(cells, tuple(table.edges))
+        return Header(cells, tuple(table.edges), table.ruled, table.marked or bool(header))
 
     def _text(self, span: Span) -> str:
         return "".join(self.parts)[span[0] : span[1]]
@@ -543,7 +277,7 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
     last, first = before[-1], after[0]
     if _HANGUL.match(last) and _HANGUL.match(first):
         return spaced
-    return bool(_JOINING.match(last) and _JOINING.match(first)) and last not in "。！？"
+    return bool(JOINING.match(last) and JOINING.match(first)) and last not in "。！？"
 
 
 def _is_full(line: Line, around: list[Line]) -> bool:
@@ -677,13 +411,14 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
 def readings(
     pdf: pypdfium2.PdfDocument, number: int, sheet: PdfPage, characters: PdfTextPage
 ) -> Iterator[PageText]:
-    """Yield the texts that a page, from 0, may have been stored as; the last is without tables."""
+    """Yield the texts that a page, from 0, may have been stored as; the last as it was without tables."""
     read = page_text(sheet, characters)
     yield read
-    if read.continues and (above := _foot(pdf, number - 1)):
+    if number and (above := _foot(pdf, number - 1)):
         yield page_text(sheet, characters, above)
     if read.tables:
-        yield page_text(sheet, characters, with_tables=False)
+        yield page_text(sheet, characters, tables_by="figures")
+        yield page_text(sheet, characters, tables_by="nothing")
 
 
 def _foot(pdf: pypdfium2.PdfDocument, number: int) -> Header | None:

@@ -4,7 +4,7 @@ import io
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from ctypes import byref, c_double, c_int
+from ctypes import byref, c_double
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import sandbox
-from rag.ingest.parsers.pdf import INSERTED, PageText, Span, characters_of, open_pdf, readings
+from rag.ingest.parsers.pdf import INSERTED, PageText, Span, open_pdf, readings
+from rag.ingest.parsers.pdf_lines import characters_of
+from rag.ingest.parsers.pdf_shapes import Rectangle, device_box
 
-Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
-_FINE = 64  # pdfium maps to whole pixels: ask for a picture so many times larger
 
 
 # Least height of a box, as shares of the font size around the baseline. More below would make the box of a
@@ -151,13 +151,13 @@ def _box(
     sheet: PdfPage, characters: PdfTextPage, marked: list[int], line: list[int], size: float, scale: float
 ) -> Rectangle:
     """Return a box as wide as the marked characters' advances and as high as the ink of their line."""
-    along = _union(_device(sheet, characters.get_charbox(index, loose=True), scale) for index in marked)
+    along = _union(device_box(sheet, characters.get_charbox(index, loose=True), scale) for index in marked)
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(characters, marked[0], matrix)
     if min(abs(matrix.a), abs(matrix.b)) > 0.02 * math.hypot(matrix.a, matrix.b):
         return along  # a slanted line has no upright band
-    ink = [_device(sheet, characters.get_charbox(index), scale) for index in line]
-    across = _union([*ink, _device(sheet, _band(characters, marked[0], size, matrix), scale)])
+    ink = [device_box(sheet, characters.get_charbox(index), scale) for index in line]
+    across = _union([*ink, device_box(sheet, _band(characters, marked[0], size, matrix), scale)])
     upright = (abs(matrix.b) < abs(matrix.a)) == (sheet.get_rotation() % 180 == 0)
     if upright:
         return along[0], across[1], along[2], across[3]
@@ -173,19 +173,6 @@ def _band(characters: PdfTextPage, index: int, size: float, matrix: pdfium.FS_MA
     xs = (x.value - _BELOW * up[0], x.value + _ABOVE * up[0])
     ys = (y.value - _BELOW * up[1], y.value + _ABOVE * up[1])
     return min(xs), min(ys), max(xs), max(ys)
-
-
-def _device(sheet: PdfPage, box: Rectangle, scale: float) -> Rectangle:
-    """Turn a box in points into pixels of the rendered page, its rotation and crop included."""
-    left, bottom, right, top = box
-    width, height = (round(side * scale * _FINE) for side in sheet.get_size())
-    corners = []
-    for x, y in ((left, bottom), (right, top)):
-        column, row = c_int(), c_int()
-        pdfium.FPDF_PageToDevice(sheet, 0, 0, width, height, 0, x, y, byref(column), byref(row))
-        corners.append((column.value / _FINE, row.value / _FINE))
-    (x1, y1), (x2, y2) = corners
-    return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 
 def _union(boxes: Iterable[Rectangle]) -> Rectangle:

@@ -11,6 +11,8 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from rag.ingest.parsers.pdf_lines import JOINING
+
 TIGHT = 1.6  # distance of two lines of one cell, in font sizes
 _JOINED = 0.5  # widest space within a cell, in font sizes
 _JUSTIFIED_WORDS = 6  # fewest words of a line of prose
@@ -170,7 +172,7 @@ def _rows(words: Sequence[Word]) -> list[Row]:
 def _row(words: list[Word]) -> Row:
     words.sort(key=lambda word: word.left)
     middle = words[len(words) // 2]
-    segments = [Segment(words)] if len(words) == 1 or _is_justified(words) else _segments(words)
+    segments = [Segment(words)] if len(words) == 1 or _is_justified(words) else segments_of(words)
     return Row(segments, middle.middle, middle.size)
 
 
@@ -186,7 +188,8 @@ def _is_justified(words: Sequence[Word]) -> bool:
     return max(gaps) < min(_EVEN * median(gaps), _JUSTIFIED * words[0].size)
 
 
-def _segments(words: Sequence[Word]) -> list[Segment]:
+def segments_of(words: Sequence[Word]) -> list[Segment]:
+    """Return the words of a line in segments, figures joined with their signs."""
     groups: list[list[Word]] = []
     for word in words:
         last = groups[-1] if groups else None
@@ -261,9 +264,20 @@ def overlap(a: tuple[float, float], b: tuple[float, float]) -> float:
 
 def cell_words(cell: Iterable[Segment]) -> Iterator[tuple[Word, bool]]:
     """Yield the words of a cell; True where a space stands before one."""
-    first, hyphen = True, False
+    before: Word | None = None
     for segment in cell:
         for place, word in enumerate(segment.words):
-            split = hyphen and place == 0
-            yield word, not (first or split or place in segment.glued)
-            first, hyphen = False, bool(_HYPHENATED.search(word.text))
+            split = place == 0 and before is not None and _runs_on(before, word)
+            yield word, not (before is None or split or place in segment.glued)
+            before = word
+
+
+def _runs_on(before: Word, word: Word) -> bool:
+    """Return whether a word goes on from the end of one line of a cell in the next."""
+    joined = JOINING.match(before.text[-1]) and JOINING.match(word.text[0]) and before.line != word.line
+    return bool(joined or _HYPHENATED.search(before.text))
+
+
+def cell_text(cell: Iterable[Segment]) -> str:
+    """Return the text of a cell as it stands in Markdown."""
+    return "".join(" " * spaced + word.text.replace("|", "/") for word, spaced in cell_words(cell))

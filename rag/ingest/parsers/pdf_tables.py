@@ -26,7 +26,7 @@ _MIN_FILLED = 0.3  # share of the cells under figures' heads that hold one
 
 _AMOUNT = re.compile(r"\d[\d.,]+\d|[$€£¥₩%원円—]")
 _RELATIONS = frozenset("=≤≥≠≈≡∼≅⇒⇔→↦∈⊂⊆∪∩∀∃∑∫∏√:")
-_LEADERS = re.compile(r"(?:\.\s?){4,}|…{2,}|·{4,}|_{4,}")
+LEADERS = re.compile(r"(?:\.\s?){4,}|…{2,}|·{4,}|_{4,}")
 _UPPER = re.compile(r"[^a-z($]")
 
 
@@ -37,7 +37,9 @@ class PdfTable:
     header: list[Cell]
     rows: list[list[Cell]]
     lines: frozenset[int]
-    edges: list[tuple[float, float]]  # left and right of each column of figures
+    edges: list[tuple[float, float]]  # left and right of each column of figures, or of each ruled column
+    ruled: bool = False
+    marked: bool = False  # the header is bold or on a coloured ground
 
 
 def find_tables(words: Sequence[Word], rules: Rules = list) -> list[PdfTable]:
@@ -247,7 +249,7 @@ def _is_table(body: Sequence[Row], header: Sequence[Row], columns: Sequence[tupl
     if (
         _is_formula(data)
         or filled < _MIN_FILLED
-        or any(_LEADERS.search(s.text) for row in body for s in row.segments)
+        or any(LEADERS.search(s.text) for row in body for s in row.segments)
     ):
         return False
     if len(data) == 1:

@@ -89,6 +89,13 @@ def figure(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], by
     return {}, extract(path, **arguments)
 
 
+def cutout(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
+    """Cut a figure out of a PDF page."""
+    from rag.ingest.parsers.pdf_figures import cut_out
+
+    return {}, cut_out(path, **arguments)
+
+
 def comment(path: Path, _name: str, annotations: list[tuple[str, str]]) -> tuple[dict[str, Any], bytes]:
     """Add comments to a Word file."""
     from rag.ingest.parsers.docx_comments import add_comments
@@ -112,6 +119,7 @@ TASKS: dict[str, Callable[..., tuple[dict[str, Any], bytes]]] = {
     "page": page,
     "picture": picture,
     "figure": figure,
+    "cutout": cutout,
     "comment": comment,
     "web": web,
 }

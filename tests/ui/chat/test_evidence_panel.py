@@ -7,6 +7,8 @@ import pytest
 from docx import Document
 from docx.shared import Inches
 from PIL import Image
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
 
 from storage.records import CitationRecord, Listing
 from tests.ui.conftest import TEXT, citation, passage, tell
@@ -50,17 +52,30 @@ def word_file(picture: bytes) -> bytes:
     return file.getvalue()
 
 
+def pdf_file(picture: bytes) -> bytes:
+    file = io.BytesIO()
+    canvas = Canvas(file, pagesize=(400, 500))
+    canvas.drawString(20, 450, "The trade in tar fell in every year, and nobody knew a remedy for it.")
+    canvas.drawImage(ImageReader(io.BytesIO(picture)), 20, 300, 150, 100)
+    canvas.drawString(20, 280, "Figure 1. Tar by year <b>")
+    canvas.save()
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "beside"), [("report.docx", word_file, 0), ("report.pdf", pdf_file, 1)]
+)
 @pytest.mark.parametrize(("words", "shown"), [("Figure 1. Tar by year <b>", 1), ("tar fell in every", 0)])
-def test_a_cited_caption_shows_its_picture(here, page, words, shown):
+def test_a_cited_caption_shows_its_picture(here, page, words, shown, name, made, beside):
     file = io.BytesIO()
     Image.new("RGB", (90, 60), "red").save(file, "PNG")
-    document, _ = here.library.add("report.docx", word_file(file.getvalue()))
+    document, _ = here.library.add(name, made(file.getvalue()))
     for _ in here.library.index(document.id):
         pass
     text = here.library.documents.text(document.id)
     chunk = here.library.documents.chunks(document.id)[0]
     cited = replace(
-        passage(document="report.docx", text=text, page=None),
+        passage(document=name, text=text, page=1 if beside else None),
         chunk_id=chunk.id,
         document_id=document.id,
         sha256=document.sha256,
@@ -72,7 +87,7 @@ def test_a_cited_caption_shows_its_picture(here, page, words, shown):
     turn = tell(here, "Did it?", answer, passages=[cited], citations=[quoted])
     at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
     assert not at.exception
-    assert len(at.get("image")) == shown
+    assert len(at.get("image")) == beside + shown  # a PDF shows its page, too
     assert (
         "Figure 1. Tar by year <b>" in [caption.value.replace("\\", "") for caption in at.caption]
     ) == bool(shown)
