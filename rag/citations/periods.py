@@ -27,6 +27,7 @@ _Y = r"(?:1\d|20)\d\d"
 _N = "|".join(_ORDINAL)
 _PATTERN = re.compile(
     rf"(?P<span>\b(?:(?:first|last|the)\s+)?(?:{_N}|\d{{1,2}})[\s-]+months?\b(?:\s+period)?(?:\s+(?:ended|ending|to|of|through|until))?)"
+    r"|(?P<three>\bquarter(?:ly period)?\s+(?:ended|ending)\b)"
     rf"|(?P<quarter>\b(?:(?P<qword>{_N})[\s-]+(?:fiscal\s+|calendar\s+)?quarter|Q(?P<q>[1-4]))(?:\s+(?:of|in))?)"
     rf"|(?P<half>\b(?P<hword>first|second)[\s-]+half(?:\s+of)?|(?<!\d)(?P<hcjk>상반기|하반기|上半期|下半期))"
     rf"|(?P<cq>第?\s?(?P<cqn>[1-4一二三四])\s?(?:분기|四半期|季度))"
@@ -109,6 +110,8 @@ def periods(text: str) -> list[StatedTime]:
 
     >>> [(p.months, p.year, p.month, p.day) for p in periods("three months ended July 1, 2023")]
     [(3, 2023, 7, 1)]
+    >>> [(p.months, p.month) for p in periods("the quarter ended July 1, 2023")]
+    [(3, 7)]
     >>> [(p.year, p.quarter) for p in periods("2023년 3분기, Q2 2022")]
     [(2023, 3), (2022, 2)]
     """
@@ -181,6 +184,8 @@ def _span(match: re.Match[str]) -> StatedTime | None:
     if match["span"]:
         found = re.search(rf"({_N}|\d{{1,2}})[\s-]+month", match["span"], re.IGNORECASE)
         return StatedTime(months=_ORDINAL.get(found[1].lower(), 0) or _int(found[1])) if found else None
+    if match["three"]:
+        return StatedTime(months=3)
     if match["quarter"]:
         return StatedTime(quarter=_int(match["q"] or "") or _ORDINAL.get((match["qword"] or "").lower(), 0))
     if match["cq"]:

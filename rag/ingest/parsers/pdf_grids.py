@@ -29,7 +29,7 @@ _ROWS = 3
 _SENTENCE = re.compile(r"\w\s+\w.*[^\W\d]\.$|[다요]\.$|。$")
 
 
-class GridCell(NamedTuple):
+class RuledCell(NamedTuple):
     """Closed rectangle of a grid; rows count from the top."""
 
     row: int
@@ -39,12 +39,12 @@ class GridCell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grid:
+class RuledGrid:
     """Cells between vertical lines, from the left, and horizontal ones, from the top."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    cells: tuple[GridCell, ...]
+    cells: tuple[RuledCell, ...]
 
     @property
     def rows(self) -> int:
@@ -57,7 +57,7 @@ class Grid:
         return len(self.xs) - 1
 
     @cached_property
-    def places(self) -> dict[tuple[int, int], GridCell]:
+    def places(self) -> dict[tuple[int, int], RuledCell]:
         """Cell at each row and column."""
         return {
             (row, column): cell
@@ -66,7 +66,7 @@ class Grid:
             for column in range(cell.column, cell.column + cell.columns)
         }
 
-    def at(self, x: float, y: float) -> GridCell | None:
+    def at(self, x: float, y: float) -> RuledCell | None:
         """Return the cell around a point."""
         row = bisect_right([-height for height in self.ys], -y) - 1
         return self.places.get((row, bisect_right(self.xs, x) - 1))
@@ -79,7 +79,7 @@ class Grid:
 # Lines
 
 
-def find_grids(level: Sequence[Edge], upright: Sequence[Edge]) -> list[Grid]:
+def find_grids(level: Sequence[Edge], upright: Sequence[Edge]) -> list[RuledGrid]:
     """Return the grids that horizontal and vertical edges form.
 
     >>> rows = [Edge(y, 0, 90) for y in (30, 20, 10)]
@@ -158,7 +158,7 @@ class _Groups:
 # Cells
 
 
-def _grid(level: Sequence[Edge], upright: Sequence[Edge]) -> Grid | None:
+def _grid(level: Sequence[Edge], upright: Sequence[Edge]) -> RuledGrid | None:
     """Return the grid of lines that meet, or None where some of it is not closed."""
     xs = tuple(sorted({line.at for line in upright}))
     ys = tuple(sorted({line.at for line in level}, reverse=True))
@@ -179,12 +179,12 @@ def _grid(level: Sequence[Edge], upright: Sequence[Edge]) -> Grid | None:
     if len(used) != (bottom - top) * (right - left):
         return None
     moved = tuple(cell._replace(row=cell.row - top, column=cell.column - left) for cell in cells)
-    return _without_unused_lines(Grid(xs[left : right + 1], ys[top : bottom + 1], moved))
+    return _without_unused_lines(RuledGrid(xs[left : right + 1], ys[top : bottom + 1], moved))
 
 
 def _cells(
     xs: Sequence[float], ys: Sequence[float], level: Sequence[Edge], upright: Sequence[Edge]
-) -> list[GridCell]:
+) -> list[RuledCell]:
     """Return the rectangles that are closed on all sides."""
     rows, columns = len(ys) - 1, len(xs) - 1
     outside = rows * columns
@@ -219,18 +219,18 @@ def _covers(lines: Iterable[Edge], low: float, high: float) -> bool:
     return any(line.low <= low + _SAME and line.high >= high - _SAME for line in lines)
 
 
-def _rectangle(places: Sequence[tuple[int, int]]) -> GridCell | None:
+def _rectangle(places: Sequence[tuple[int, int]]) -> RuledCell | None:
     rows, columns = [row for row, _ in places], [column for _, column in places]
     row, column = min(rows), min(columns)
-    cell = GridCell(row, column, max(rows) - row + 1, max(columns) - column + 1)
+    cell = RuledCell(row, column, max(rows) - row + 1, max(columns) - column + 1)
     return cell if cell.rows * cell.columns == len(places) else None
 
 
-def _without_unused_lines(grid: Grid) -> Grid:
+def _without_unused_lines(grid: RuledGrid) -> RuledGrid:
     """Leave out lines that no cell begins at, as those inside of all cells."""
     rows, columns = sorted({cell.row for cell in grid.cells}), sorted({cell.column for cell in grid.cells})
     cells = tuple(
-        GridCell(
+        RuledCell(
             rows.index(cell.row),
             columns.index(cell.column),
             _number_between(rows, cell.row, cell.row + cell.rows),
@@ -239,14 +239,14 @@ def _without_unused_lines(grid: Grid) -> Grid:
         for cell in grid.cells
     )
     xs = tuple(grid.xs[column] for column in [*columns, grid.columns])
-    return Grid(xs, tuple(grid.ys[row] for row in [*rows, grid.rows]), cells)
+    return RuledGrid(xs, tuple(grid.ys[row] for row in [*rows, grid.rows]), cells)
 
 
 def _number_between(places: Sequence[int], first: int, end: int) -> int:
     return sum(first <= place < end for place in places)
 
 
-def _is_regular(grid: Grid) -> bool:
+def _is_regular(grid: RuledGrid) -> bool:
     """Return whether most rows have a cell in each column; in a form they are divided in different ways."""
     if not 2 <= grid.columns <= _MAX_COLUMNS:
         return False
@@ -263,14 +263,14 @@ Marks = Callable[[Word], bool]
 
 
 def ruled_table(
-    grid: Grid, words: Sequence[Word], marked: Marks, continues: Callable[[PdfTable], bool]
+    grid: RuledGrid, words: Sequence[Word], marked: Marks, continues: Callable[[PdfTable], bool]
 ) -> PdfTable | None:
     """Return the table of a grid's words, or None where they are no table.
 
     ``marked`` tells words that are bold or on a coloured ground, as headers are. A single row, or rows under
     an empty one, must be such that ``continues`` finds them in a table of the page before.
     """
-    texts: dict[GridCell, list[Word]] = {}
+    texts: dict[RuledCell, list[Word]] = {}
     for word in words:
         if cell := grid.at((word.left + word.right) / 2, word.middle):
             texts.setdefault(cell, []).append(word)
@@ -285,7 +285,7 @@ def ruled_table(
 class _Cells:
     """Rows and columns of a grid that hold text, without captions and notes over its whole width."""
 
-    def __init__(self, grid: Grid, texts: dict[GridCell, list[Word]]) -> None:
+    def __init__(self, grid: RuledGrid, texts: dict[RuledCell, list[Word]]) -> None:
         self.grid, self.texts = grid, texts
         self.columns = sorted({cell.column for cell in texts})
         rows = sorted({cell.row for cell in texts})
@@ -293,13 +293,13 @@ class _Cells:
         self.rows = [row for row in rows if divided[0] <= row <= divided[-1]] if divided else []
         self.depth = self._header_depth() if len(self.rows) > 1 else 0
 
-    def _at(self, row: int, column: int) -> GridCell:
+    def _at(self, row: int, column: int) -> RuledCell:
         return self.grid.places[row, column]
 
     def _text(self, row: int, column: int) -> list[Word]:
         return self.texts.get(self._at(row, column), [])
 
-    def _is_wide(self, cell: GridCell) -> bool:
+    def _is_wide(self, cell: RuledCell) -> bool:
         return sum(cell.column <= column < cell.column + cell.columns for column in self.columns) > 1
 
     def _header_depth(self) -> int:
@@ -444,7 +444,7 @@ def _has_room(above: Sequence[Word], below: Sequence[Word], edge: float) -> bool
     return last.right + first.right - first.left + first.size < edge
 
 
-def divides(grid: Grid, tables: Iterable[PdfTable]) -> bool:
+def divides(grid: RuledGrid, tables: Iterable[PdfTable]) -> bool:
     """Return whether a grid has the rows of tables found by their figures, each in a row of its own."""
     rows = []
     for row in (row for table in tables for row in table.rows):

@@ -13,7 +13,7 @@ from statistics import median
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
-from rag.ingest.parsers.pdf_grids import Grid, divides, find_grids, ruled_table
+from rag.ingest.parsers.pdf_grids import RuledGrid, divides, find_grids, ruled_table
 from rag.ingest.parsers.pdf_lines import JOINING, Line, is_bold, measure
 from rag.ingest.parsers.pdf_rows import Word
 from rag.ingest.parsers.pdf_shapes import Direction, Drawing, address, box_of, turned_box
@@ -57,8 +57,8 @@ def tables_of(
 
 
 def _ruled_tables(
-    reader: "_Reader", lines: Sequence[Line], grids: Sequence[Grid], drawing: Drawing, above: Continued
-) -> Iterator[tuple[Grid, PdfTable]]:
+    reader: "_Reader", lines: Sequence[Line], grids: Sequence[RuledGrid], drawing: Drawing, above: Continued
+) -> Iterator[tuple[RuledGrid, PdfTable]]:
     for grid in grids:
         if words := reader.words_in(grid, lines):
             marked = partial(_is_marked, reader.page, lines, drawing)
@@ -74,7 +74,7 @@ def _is_marked(page: PdfTextPage, lines: Sequence[Line], drawing: Drawing, word:
     )
 
 
-def _chosen(ruled: Iterable[tuple[Grid, PdfTable]], figures: Sequence[PdfTable]) -> list[PdfTable]:
+def _chosen(ruled: Iterable[tuple[RuledGrid, PdfTable]], figures: Sequence[PdfTable]) -> list[PdfTable]:
     """Return ruled tables, and those found by figures; of two in one place the one that divides all rows."""
     chosen = list(figures)
     for grid, table in ruled:
@@ -107,7 +107,7 @@ class _Reader:
     def _words(self, number: int, line: Line, pattern: re.Pattern[str]) -> Iterator[Word]:
         return _words(self._characters, number, line, pattern, self.along)
 
-    def cut(self, lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
+    def cut(self, lines: list[Line], grids: Sequence[RuledGrid]) -> list[Line]:
         """Cut lines where they run over the outline of a grid."""
         for grid in grids:
             crossing = {
@@ -123,7 +123,7 @@ class _Reader:
             lines = [part for cut in parts for part in cut]
         return lines
 
-    def _parts(self, line: Line, grid: Grid) -> list[Line]:
+    def _parts(self, line: Line, grid: RuledGrid) -> list[Line]:
         words = list(self._words(0, line, _WORD))
         runs = [
             list(run)
@@ -143,7 +143,7 @@ class _Reader:
             measure(self.page, part)
         return parts
 
-    def words_in(self, grid: Grid, lines: Sequence[Line]) -> list[Word]:
+    def words_in(self, grid: RuledGrid, lines: Sequence[Line]) -> list[Word]:
         """Return the words in a grid, parted at its lines; none where text runs over them."""
         words: list[Word] = []
         count = crossing = 0
@@ -157,7 +157,7 @@ class _Reader:
                     count += 1
         return words if crossing <= _CROSSING * count else []
 
-    def _parted(self, word: Word, line: Line, grid: Grid) -> tuple[list[Word], bool]:
+    def _parted(self, word: Word, line: Line, grid: RuledGrid) -> tuple[list[Word], bool]:
         """Return the parts of a word in different cells, and whether letters stand on the line between."""
         if grid.at(word.left + _INSET, word.middle) == grid.at(word.right - _INSET, word.middle):
             return [word], False
