@@ -339,7 +339,11 @@ class TableLookup:
             dated = any(p.cell.periods for p in self._cells if p.table == placed.table)
             return not period.year or cell.is_change or not dated
         known = self._quarters[self._documents[placed.number]]
-        fitting = (one for one in told if agree(period, one, lambda day: quarter_of(day, known)))
+
+        def quarter(day: StatedTime) -> int:
+            return quarter_of(day, known) or (calendar_quarter(day) if day is period else 0)
+
+        fitting = (one for one in told if agree(period, one, quarter))
         return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
 
     def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[_Placed]) -> bool:
@@ -782,21 +786,32 @@ def _label_words(row: str) -> tuple[str, ...]:
 def quarter_of(period: StatedTime, known: Mapping[tuple[int, int], int]) -> int:
     """Return the quarter that a period ends, by the `known` quarters of years and months.
 
-    Where none is known it is a day's quarter of the calendar; of three months, which may be fiscal, it is
-    unknown, 0. A first week of a month is the end of the one before.
+    Where none is known it is 0. A first week of a month is the end of the one before.
 
     >>> told = StatedTime(2023, 7, 1), StatedTime(2022, 10, 30)
     >>> [quarter_of(period, {}) for period in told], [quarter_of(period, {(2023, 4): 1}) for period in told]
-    ([2, 4], [2, 3])
+    ([0, 0], [2, 3])
     """
     if found := known.get((period.year, period.month)):
         return found
-    month = period.month - (0 < period.day < 8)
     near = [(year, end, quarter) for (year, end), quarter in known.items() if quarter]
     if not near:
-        return 0 if period.months else (month - 1) % 12 // 3 + 1
+        return 0
     year, end, quarter = near[0]
-    return (quarter - 1 + round((12 * (period.year - year) + month - end) / 3)) % 4 + 1
+    return (quarter - 1 + round((12 * (period.year - year) + _ended(period) - end) / 3)) % 4 + 1
+
+
+def calendar_quarter(period: StatedTime) -> int:
+    """Return the quarter of the calendar in which a period ends.
+
+    >>> [calendar_quarter(StatedTime(2023, month, day)) for month, day in ((7, 1), (9, 30), (1, 3))]
+    [2, 3, 4]
+    """
+    return (_ended(period) - 1) % 12 // 3 + 1
+
+
+def _ended(period: StatedTime) -> int:
+    return period.month - (0 < period.day < 8)
 
 
 def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:
