@@ -416,6 +416,17 @@ def check_refused(database, everyone, kind, name):
     assert stored(database) == before
 
 
+LISTS = [kind for kind, cases in FLOOR.items() if cases.get("list", 1) is None]
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_has_nothing_of_another_person(copied, kind):
+    database, of_ann = copied
+    theirs, own = (repr(made(kind, database, owner).list()) for owner in ("ann", "bob"))
+    assert theirs != own
+    assert [id_ for id_ in of_ann.values() if id_ in own] == []
+
+
 @pytest.mark.parametrize(("kind", "name"), CALLS)
 def test_a_strangers_id_is_an_id_that_does_not_exist(copied, kind, name):
     database, everyone = copied
