@@ -1,4 +1,4 @@
-"""Documents for the tests of grids: contracts in English and Korean, an invoice in Japanese, a CV, a paper."""
+"""Documents for tests of grids: contracts, an invoice, a CV, a paper and a report, in three languages."""
 
 CONTRACT = """\
 # Service Agreement
@@ -32,7 +32,8 @@ This Service Agreement (the "Agreement") is made by and between Brunn Mills Ltd 
 CONTRACT_KO = """\
 # 용역 계약서
 
-주식회사 한빛소프트(이하 "갑"이라 한다)와 주식회사 다온시스템(이하 "을"이라 한다)은 다음과 같이 계약을 체결한다.
+주식회사 한빛소프트(이하 "갑"이라 한다)와 주식회사 다온시스템(이하 "을"이라 한다)은 다음과 같이
+계약을 체결한다.
 
 ## 제1조 (계약 기간)
 
@@ -115,9 +116,9 @@ Ada Brunn, Carl Dorn, Elsa Frey
 
 ## Abstract
 
-We address the problem of finding entries in handwritten lighthouse logs. We propose KeeperNet, a retriever that
-reads tides with words. We evaluate on the Aldenburg corpus of 41,000 log entries. Our results show that KeeperNet
-improves recall from 61% to 78%.
+We address the problem of finding entries in handwritten lighthouse logs. We propose KeeperNet, a retriever
+that reads tides with words. We evaluate on the Aldenburg corpus of 41,000 log entries. Our results show that
+KeeperNet improves recall from 61% to 78%.
 
 ## 1 Introduction
 
