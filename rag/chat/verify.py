@@ -1,4 +1,4 @@
-"""Verification of an exported chat: its quotes are checked against the original files."""
+"""Verification of an exported chat or grid: its quotes are checked against the original files."""
 
 import hashlib
 import json
@@ -17,6 +17,7 @@ from rag.text.normalize import NormalizedText, normalize_with_offsets
 
 Verdict = Literal["exact", "moved", "changed file", "missing file", "not there", "unreadable file"]
 STANDING: frozenset[Verdict] = frozenset({"exact", "moved"})
+GRID_FORM, GRID_VERSION = "footnote-grid", 1  # of a grid exported as JSON, see rag/grid/export.py
 LARGEST = 200 * 1024 * 1024  # bytes of an export
 _FIELDS = {"number": int, "text": str, "document": str, "sha256": str, "start": int, "end": int}
 
@@ -52,18 +53,19 @@ def read_export(path: Path) -> list[ExportedQuote]:
     try:
         if path.stat().st_size > LARGEST:
             raise ExportRefused(
-                N_("{path} is larger than any export. Choose a chat exported as JSON.", path=path_text(path))
+                N_(
+                    "{path} is larger than any export. Choose a chat or grid exported as JSON.",
+                    path=path_text(path),
+                )
             )
         told = json.loads(path.read_bytes())
-        if told["form"] != FORM or told["version"] != VERSION:
-            raise ValueError(told["form"], told["version"])
-        quotes = [_claimed(quote) for turn in told["turns"] for quote in turn["quotes"]]
+        quotes = [_claimed(quote) for quote in _quotes_of(told)]
     except OSError as error:
         raise ExportRefused(N_("{path} cannot be read. Check the path.", path=path_text(path))) from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ExportRefused(
             N_(
-                "{path} is no chat exported as JSON by this version of Footnote. Export the chat again.",
+                "{path} is no chat or grid exported as JSON by this version of Footnote. Export it again.",
                 path=path_text(path),
             )
         ) from error
@@ -121,6 +123,16 @@ def _sha256(path: Path) -> str:
         raise ExportRefused(
             N_("{path} cannot be read. See to it, or move it elsewhere.", path=path_text(path))
         ) from error
+
+
+def _quotes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the quotes of an exported chat or grid; raises ValueError for any other form."""
+    match told["form"], told["version"]:
+        case (form, version) if (form, version) == (FORM, VERSION):
+            return [quote for turn in told["turns"] for quote in turn["quotes"]]
+        case (form, version) if (form, version) == (GRID_FORM, GRID_VERSION):
+            return [quote for row in told["rows"] for cell in row["cells"] for quote in cell["quotes"]]
+    raise ValueError(told["form"], told["version"])
 
 
 def _claimed(quote: dict[str, Any]) -> ExportedQuote:

@@ -1,0 +1,287 @@
+"""Export of a grid as XLSX, CSV, Markdown, HTML and JSON, with the quotes behind its values.
+
+The JSON has the form of rag/chat/verify.py, which checks its quotes against the original files.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from html import escape
+from typing import Any, Literal, get_args
+
+from rag.chat.export import PAGE, STYLE, escaped, exported_on
+from rag.chat.verify import GRID_FORM, GRID_VERSION
+from rag.errors import GridRefused
+from rag.grid.cells import Amount, CellState, value_to_json
+from rag.grid.columns import Column
+from rag.grid.exported import GridExport, NumberedQuote, numbered_quotes, remark
+from rag.grid.figures import Figure
+from rag.grid.grids import DocumentCell, DocumentRow, Grid
+from rag.grid.value_text import value_text
+from rag.grid.workbook import to_xlsx
+from rag.i18n import N_, _, translated
+from rag.i18n import language as current_language
+from rag.text.document import OPEN_XML
+from rag.text.language import language
+from rag.text.normalize import clean
+
+GridForm = Literal["xlsx", "csv", "md", "html", "json"]
+GRID_FORMS: tuple[GridForm, ...] = get_args(GridForm)
+GRID_MEDIA_TYPES: dict[GridForm, str] = {
+    "xlsx": OPEN_XML + "spreadsheetml.sheet",
+    "csv": "text/csv",
+    "md": "text/markdown",
+    "html": "text/html",
+    "json": "application/json",
+}
+STATE_SIGNS: dict[CellState | None, str] = {
+    "verified": "✓",
+    "differs": "≠",
+    "unconfirmed": "?",
+    "absent": "–",
+    "failed": "!",
+    None: "",
+}
+_FORMULA = re.compile(r"^[\s]*[=+\-@\t\r|%]")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?\Z")
+_LONGEST_NAME = 60  # characters of a file's name
+
+
+def export_grid(exported: GridExport, form: GridForm) -> bytes:
+    """Return a grid as a file; raises GridRefused for a form that is none."""
+    if form not in GRID_FORMS:
+        raise GridRefused(
+            N_(
+                "A grid is not exported as {form}. Choose one of: {forms}.",
+                form=form,
+                forms=", ".join(GRID_FORMS),
+            )
+        )
+    if form == "xlsx":
+        return to_xlsx(exported)
+    return {"csv": to_csv, "md": to_markdown, "html": to_html, "json": to_json}[form](exported).encode()
+
+
+def file_name_of(grid: Grid, form: GridForm) -> str:
+    """Return a name for a grid's file, of letters and digits of any writing."""
+    words = re.sub(r"[\W_]+", "-", grid.name)[:_LONGEST_NAME].strip("-")
+    return f"{words or 'grid'}.{form}"
+
+
+# CSV
+
+
+def to_csv(exported: GridExport) -> str:
+    """Return CSV: for each column its value, the unit of amounts, and its state; no cell is a formula."""
+    written = io.StringIO()
+    lines = csv.writer(written, lineterminator="\r\n")
+    lines.writerow(map(not_a_formula, _csv_head(exported.grid.columns)))
+    for row in exported.rows:
+        fields = (field for cell in row.cells for field in _csv_cell(cell))
+        lines.writerow(map(not_a_formula, [row.document.name, *fields]))
+    return "\ufeff" + written.getvalue()  # the mark by which Excel knows the encoding
+
+
+def not_a_formula(text: str) -> str:
+    """Return text that no spreadsheet takes for a formula: a quote goes before what could be one.
+
+    >>> not_a_formula("=1+1"), not_a_formula("-5.5"), not_a_formula("plain")
+    ("'=1+1", '-5.5', 'plain')
+    """
+    cleaned = clean(text)
+    return f"'{cleaned}" if _FORMULA.match(cleaned) and not _NUMBER.match(cleaned) else cleaned
+
+
+def _csv_head(columns: Sequence[Column]) -> Iterator[str]:
+    yield _("Document")
+    for column in columns:
+        yield column.name
+        if column.kind in ("money", "number"):
+            yield _("{column} (unit)", column=column.name)
+        yield _("{column} (state)", column=column.name)
+
+
+def _csv_cell(cell: DocumentCell) -> Iterator[str]:
+    value = cell.value
+    yield f"{value.amount:f}" if isinstance(value, Amount) else value_text(value)
+    if cell.column.kind in ("money", "number"):
+        yield value.unit if isinstance(value, Amount) else ""
+    yield translated(remark(cell))
+
+
+# Markdown
+
+
+def to_markdown(exported: GridExport) -> str:
+    """Return a table of the values, the figures, and the quotes; no text of a document is active."""
+    quotes = numbered_quotes(exported.rows)
+    heads = [_("Document"), *(column.name for column in exported.grid.columns)]
+    table = [
+        f"| {' | '.join(map(escaped, heads))} |",
+        f"|{' --- |' * len(heads)}",
+        *(_markdown_row(row, quotes) for row in exported.rows),
+    ]
+    told = [f"- {escaped(figure.sentence)}" for figure in exported.figures]
+    listed = [
+        f"- \\[{one.number}\\] “{escaped(one.quote.text)}” — {escaped(one.place)} "
+        f"(sha256 {escaped(one.row.document.sha256)})"
+        for of_cell in quotes.values()
+        for one in of_cell
+    ]
+    blocks = [f"# {escaped(exported.grid.name)}", exported_on(exported.at), "\n".join(table)]
+    blocks += ["## " + _("Figures"), "\n".join(told)] * bool(told)
+    blocks += ["## " + _("Quotes"), "\n".join(listed)] * bool(listed)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_row(row: DocumentRow, quotes: Mapping[tuple[str, str], Sequence[NumberedQuote]]) -> str:
+    cells = [escaped(row.document.name)]
+    for cell in row.cells:
+        marks = "".join(f" \\[{one.number}\\]" for one in quotes[cell.key])
+        cells.append(f"{escaped(value_text(cell.value))} *({escaped(translated(remark(cell)))})*{marks}")
+    return f"| {' | '.join(cells)} |"
+
+
+# HTML
+
+
+def to_html(exported: GridExport) -> str:
+    """Return one HTML page; its text is escaped, and a browser fetches nothing for it."""
+    quotes = numbered_quotes(exported.rows)
+    heads = "".join(f'<th scope="col">{_text(column.name)}</th>' for column in exported.grid.columns)
+    rows = "\n".join(_html_row(row, quotes) for row in exported.rows)
+    told = "".join(f"<li>{_text(figure.sentence)}</li>" for figure in exported.figures)
+    listed = "\n".join(_html_quote(one) for of_cell in quotes.values() for one in of_cell)
+    first, calculated, quoted = (_text(title) for title in (_("Document"), _("Figures"), _("Quotes")))
+    body = (
+        f'<table><thead><tr><th scope="col">{first}</th>{heads}</tr></thead>'
+        f"<tbody>\n{rows}\n</tbody></table>\n"
+        f"<h2>{calculated}</h2>\n<ul>{told}</ul>\n"
+        f'<h2>{quoted}</h2>\n<ol class="quotes">\n{listed}\n</ol>'
+    )
+    return PAGE.format(
+        hash=base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode(),
+        title=_text(exported.grid.name),
+        style=STYLE,
+        exported=_text(exported_on(exported.at)),
+        code=current_language(),
+        turns=body,
+    )
+
+
+def _html_row(row: DocumentRow, quotes: Mapping[tuple[str, str], Sequence[NumberedQuote]]) -> str:
+    cells = "".join(_html_cell(cell, quotes[cell.key]) for cell in row.cells)
+    return f'<tr><th scope="row">{_text(row.document.name)}</th>{cells}</tr>'
+
+
+def _html_cell(cell: DocumentCell, quotes: Sequence[NumberedQuote]) -> str:
+    text = value_text(cell.value)
+    marks = "".join(f' <a href="#quote-{one.number}">[{one.number}]</a>' for one in quotes)
+    state = f'<span class="note">{_text(translated(remark(cell)))}</span>'
+    return f"<td><span{_lang(text)}>{_text(text)}</span>{marks}<br>{state}</td>"
+
+
+def _html_quote(one: NumberedQuote) -> str:
+    words = f'<q class="text"{_lang(one.quote.text)}>{_text(one.quote.text)}</q>'
+    sha256 = _text(one.row.document.sha256)
+    return (
+        f'<li id="quote-{one.number}">[{one.number}] {words}<br>{_text(one.place)}'
+        f"<br><code>sha256 {sha256}</code></li>"
+    )
+
+
+def _lang(text: str) -> str:
+    return f' lang="{escape(language(text[:5000]))}"'
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))
+
+
+# JSON
+
+
+def to_json(exported: GridExport) -> str:
+    """Return a grid as JSON, whose quotes `footnote verify` checks."""
+    return json.dumps(as_json(exported), ensure_ascii=False, indent=2) + "\n"
+
+
+def as_json(exported: GridExport) -> dict[str, Any]:
+    """Return a grid as JSON's types."""
+    quotes = numbered_quotes(exported.rows)
+    grid = exported.grid
+    return {
+        "form": GRID_FORM,
+        "version": GRID_VERSION,
+        "id": grid.id,
+        "name": grid.name,
+        "exported": exported.at.isoformat(),
+        "columns": [column.to_json() for column in grid.columns],
+        "rows": [row_to_json(row, quotes) for row in exported.rows],
+        "figures": [figure_to_json(figure) for figure in exported.figures],
+    }
+
+
+def row_to_json(
+    row: DocumentRow, quotes: Mapping[tuple[str, str], Sequence[NumberedQuote]] | None = None
+) -> dict[str, Any]:
+    """Return a row as JSON's types; quotes are numbered through the row where no numbers are given."""
+    numbered = numbered_quotes([row]) if quotes is None else quotes
+    return {
+        "document_id": row.document.id,
+        "document": row.document.name,
+        "sha256": row.document.sha256,
+        "readable": row.readable,
+        "cells": [cell_to_json(cell, numbered[cell.key]) for cell in row.cells],
+    }
+
+
+def cell_to_json(cell: DocumentCell, quotes: Sequence[NumberedQuote]) -> dict[str, Any]:
+    """Return a cell as JSON's types: what was found, and what was corrected beside it."""
+    found = cell.found
+    return {
+        "column_id": cell.column.id,
+        "state": cell.state,
+        "value": value_to_json(cell.value),
+        "text": value_text(cell.value),
+        "found": None if found is None else value_to_json(found.value),
+        "corrected": value_to_json(cell.corrected),
+        "locked": cell.locked,
+        "outdated": cell.outdated,
+        "calculated": found is not None and found.calculated,
+        "read": 0 if found is None else found.read,
+        "total": 0 if found is None else found.total,
+        "note": "" if found is None else found.note,
+        "updated": None if cell.updated is None else cell.updated.isoformat(),
+        "quotes": [_json_quote(one) for one in quotes],
+    }
+
+
+def _json_quote(one: NumberedQuote) -> dict[str, Any]:
+    document = one.row.document
+    return {
+        "number": one.number,
+        "document": document.name,
+        "sha256": document.sha256,
+        **asdict(one.quote),
+    }
+
+
+def figure_to_json(figure: Figure) -> dict[str, Any]:
+    """Return a figure as JSON's types; `cells` are ids of documents."""
+    return {
+        "operation": figure.operation,
+        "column_id": figure.column.id,
+        "value": value_to_json(figure.value),
+        "counted": value_to_json(figure.counted),
+        "sentence": figure.sentence,
+        "calculation": figure.calculation,
+        "documents": [document_id for document_id, _column in figure.cells],
+        "unconfirmed": figure.unconfirmed,
+        "left_out": figure.left_out,
+    }
