@@ -56,7 +56,7 @@ def edit_column(here: Workspace, grid: Grid, column: Column | None) -> None:
     before = column or Column("", "")
     typed = _typed_column(before, f"grid-{grid.id}-{before.id or len(grid.columns)}")
     places = len(grid.columns) + (column is None)
-    at = grid.columns.index(column) + 1 if column is not None else places
+    at = [one.id for one in grid.columns].index(column.id) + 1 if column is not None else places
     place = at
     if places > 1:
         place = int(st.number_input(_("Position"), 1, places, at, key=f"grid-position-{before.id}"))
@@ -110,7 +110,7 @@ def _typed_column(before: Column, key: str) -> Column:
 
 def _placed(columns: Sequence[Column], before: Column | None, typed: Column, place: int) -> list[Column]:
     """Return the columns with one of them changed, or a new one, at a place counted from 1."""
-    others = [column for column in columns if column is not before]
+    others = [column for column in columns if before is None or column.id != before.id]
     return [*others[: place - 1], typed, *others[place - 1 :]]
 
 

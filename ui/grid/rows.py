@@ -1,9 +1,11 @@
 """Choice of a grid's rows, and the dialogs that make a grid and change its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
+from rag.grid.columns import Column
 from rag.grid.grids import Grid
 from rag.grid.templates import TEMPLATES, find_template
 from rag.i18n import N_, _, enumerated, language, ngettext
@@ -44,7 +46,8 @@ def rows_in_words(scope: Sequence[Chosen]) -> str:
 @dialog(N_("New grid"), ":material/table_chart:", "medium")
 def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
     """Ask for name, rows and columns of a grid, make it and open it."""
-    name = st.text_input(_("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=_("Contracts 2026"))
+    hint = _("Contracts 2026")
+    name = st.text_input(_("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=hint)
     scope = _pick_rows(here, GridScope(documents=document_ids), "new")
     template = st.selectbox(
         _("Columns"),
@@ -62,7 +65,7 @@ def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
             st.rerun()
 
 
-def _template_columns(template: str) -> list:
+def _template_columns(template: str) -> list[Column]:
     return find_template(template).columns(language())
 
 
@@ -74,11 +77,15 @@ def change_rows(here: Workspace, grid: Grid) -> None:
     filters = [(one.kind, one.id) for one in chosen if one.kind not in _SINGULAR.values()]
     now = GridScope(ids["collection"], ids["document"], ids["tag"], filters)
     scope = _pick_rows(here, now, grid.id)
-    st.caption(_("Cells of documents that leave the grid are kept until the grid or the document is deleted."))
+    st.caption(_("Cells of documents that leave the grid are kept, and come back with them."))
     if st.button(_("Save"), type="primary", key=f"grid-rows-now-{grid.id}"):
         with show_refusal():
             here.grids.change(grid.id, scope=scope)
             st.rerun()
+
+
+def _name_of(names: Mapping[str, str], id_: str) -> str:
+    return names.get(id_, id_)
 
 
 _SINGULAR = {"collections": "collection", "tags": "tag", "documents": "document"}
@@ -102,7 +109,7 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
                 titles[kind],
                 list(names),
                 default=before,
-                format_func=lambda id_, names=names: names.get(id_, id_),
+                format_func=partial(_name_of, names),
                 placeholder=_("None selected"),
                 key=f"grid-{kind}-{key}",
             )

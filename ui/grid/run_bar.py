@@ -100,7 +100,7 @@ def duration(seconds: float) -> str:
 
 
 def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
-    """Return what should be known before a run: outdated cells, documents still on their way, an early end."""
+    """Return what should be known before a run: outdated cells, unread documents, an early end."""
     cells = [cell for row in rows for cell in row.cells]
     outdated = sum(cell.found is not None and cell.outdated and not cell.locked for cell in cells)
     waiting = sum(not row.readable for row in rows)
@@ -122,5 +122,5 @@ def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
             )
         )
     if grid.note:
-        notes.append(_("The last run ended early: {reason}", reason=translated(grid.note)))
+        notes.append(_("The last run ended early: {reason}", reason=label(translated(grid.note), 300)))
     return notes

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import ge, gt, le, lt
+from typing import Any
 
 from rag.grid.cells import Amount, CellValue, Day
 from rag.grid.columns import Column
@@ -26,7 +27,7 @@ SIGNS = {
 }
 MARKS = {
     "verified": N_("Verified"),
-    "differs": N_("Differs from the source"),
+    "differs": N_("The source differs"),
     "unconfirmed": N_("Not confirmed"),
     "absent": N_("Not in this document"),
     "failed": N_("Failed"),
@@ -36,12 +37,12 @@ MARKS = {
 """What is known of a cell, by the state of its result."""
 FLAGS = {"outdated": N_("Outdated"), "locked": N_("Locked"), "calculated": N_("Calculated")}
 _LIMIT = re.compile(r"(>=|<=|>|<)\s*(.+)")
-_LIMITS: dict[str, Callable[[object, object], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
+_LIMITS: dict[str, Callable[[Any, Any], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
 @dataclass(frozen=True)
 class GridView:
-    """What is looked at: `words` and `states` are looked for in the column `inside`, in all where it is empty.
+    """Filters, order and groups: `words` and `states` are looked for in the column `inside`, "" for all.
 
     `sort` and `group` are ids of columns; DOCUMENT sorts by name and groups by nothing.
     """
@@ -108,7 +109,10 @@ def _has_words(row: DocumentRow, view: GridView) -> bool:
     limit = _LIMIT.fullmatch(view.words.strip())
     if limit and view.inside:
         return any(_within(cell, limit[1], limit[2]) for cell in _cells(row, view))
-    texts = [*([] if view.inside else [row.document.name]), *(shown_value(c.value) for c in _cells(row, view))]
+    texts = [
+        *([] if view.inside else [row.document.name]),
+        *(shown_value(c.value) for c in _cells(row, view)),
+    ]
     return any(words in " ".join(text.casefold().split()) for text in texts)
 
 
@@ -137,7 +141,7 @@ def ordered(rows: Sequence[DocumentRow], view: GridView) -> list[DocumentRow]:
 
 
 def grouped(rows: Sequence[DocumentRow], view: GridView) -> list[tuple[str, list[DocumentRow]]]:
-    """Return groups of rows by the value of a column, with its text; one without a name where none is asked."""
+    """Return groups of rows by the value of a column, named by it; one without a name for no groups."""
     if not any(cell.column.id == view.group for row in rows[:1] for cell in row.cells):
         return [("", list(rows))]
 
@@ -145,7 +149,7 @@ def grouped(rows: Sequence[DocumentRow], view: GridView) -> list[tuple[str, list
         value = row.cell(view.group).value
         return (*value_order(value), "" if value is None else str(value_key(value)))
 
-    first = sorted(rows, key=key)  # type: ignore[arg-type]
+    first = sorted(rows, key=key)
     groups = [list(group) for _key, group in groupby(first, key=key)]
     place = {row.document.id: at for at, row in enumerate(rows)}
     return [

@@ -1,0 +1,148 @@
+"""Parts below the table of a grid: totals of columns, two rows side by side, rows that disagree."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from rag.grid.cells import Amount
+from rag.grid.columns import Column
+from rag.grid.figures import Compared, Disagreement, Figure, compare, disagreements, figures
+from rag.grid.grids import DocumentCell, DocumentRow
+from rag.i18n import N_, _, ngettext, translated
+from ui.components.markdown import label
+from ui.components.messages import action
+from ui.grid.table import cell_id
+from ui.grid.values import shown_value
+from ui.grid.view import MARKS, SIGNS, mark
+
+MOST_CELLS = 12  # of a disagreement that are named
+_OPERATIONS = {
+    "sum": N_("Sum"),
+    "mean": N_("Mean"),
+    "lowest": N_("Lowest"),
+    "highest": N_("Highest"),
+    "earliest": N_("Earliest"),
+    "latest": N_("Latest"),
+    "count": N_("Count"),
+}
+
+Open = Callable[[str], object]
+
+
+def show_totals(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
+    """Show the figures of the columns, calculated over these rows."""
+    found = [(column, figures(rows, column)) for column in columns]
+    st.caption(
+        ngettext(
+            "Calculated from the values of {count} document in the table above.",
+            "Calculated from the values of {count} documents in the table above.",
+            len(rows),
+        )
+    )
+    st.markdown(_table_of([(column, of) for column, of in found if of]))
+
+
+def _table_of(found: Sequence[tuple[Column, Sequence[Figure]]]) -> str:
+    lines = [
+        f"| {_('Column')} | {_('Figure')} | {_('Value')} | {_('Calculated from')} |",
+        "|---|---|---|---|",
+    ]
+    for column, of in found:
+        for at, figure in enumerate(of):
+            name = "" if at else label(column.name, 60)
+            cells = [name, _figure_name(figure), _figure_value(figure), _figure_basis(figure)]
+            lines.append(f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def _figure_name(figure: Figure) -> str:
+    if figure.counted is not None:
+        return label(shown_value(figure.counted), 60)
+    return translated(_OPERATIONS[figure.operation])
+
+
+def _figure_value(figure: Figure) -> str:
+    return label(shown_value(figure.value), 60)
+
+
+def _figure_basis(figure: Figure) -> str:
+    """Return what a figure was calculated from, and what is doubtful about it."""
+    said = [label(figure.calculation, 200)] if figure.calculation else []
+    said.append(ngettext("{count} document", "{count} documents", len(figure.cells)))
+    if figure.unconfirmed:
+        said.append(ngettext("{count} not confirmed", "{count} not confirmed", figure.unconfirmed))
+    if figure.left_out:
+        said.append(ngettext("{count} left out", "{count} left out", figure.left_out))
+    return " · ".join(said)
+
+
+def show_comparison(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
+    """Show two rows side by side, with what differs first."""
+    if len(rows) != 2:
+        st.markdown(_("Select two documents in the table to compare them."))
+        return
+    first, second = rows
+    shown = {column.id for column in columns}
+    compared = sorted(
+        (one for one in compare(first, second) if one.column.id in shown), key=lambda one: one.same
+    )
+    names = [label(row.document.name, 60) for row in rows]
+    lines = [f"| {_('Column')} | {names[0]} | {names[1]} | {_('Comparison')} |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(cell.replace('|', ' ') for cell in _compared(one))} |" for one in compared]
+    st.markdown("\n".join(lines))
+
+
+def _compared(one: Compared) -> list[str]:
+    cells = [_value_with_mark(cell) for cell in (one.first, one.second)]
+    return [label(one.column.name, 60), *cells, _difference(one)]
+
+
+def _value_with_mark(cell: DocumentCell) -> str:
+    value, known = label(shown_value(cell.value), 200), label(translated(MARKS[mark(cell)]), 60)
+    return f"{value} ({known})" if value else known
+
+
+def _difference(one: Compared) -> str:
+    if one.same:
+        return _("Same")
+    if one.difference is None:
+        return f"**{_('Different')}**"
+    sign = "+" if one.difference.amount > 0 else ""
+    shown = shown_value(Amount(one.difference.amount, one.difference.unit))
+    return f"**{label(sign + shown, 60)}** ({_('calculated')})"
+
+
+def show_disagreements(rows: Sequence[DocumentRow], columns: Sequence[Column], on_open: Open) -> None:
+    """Show the cells that say another thing than most documents do, each with a button that opens it."""
+    shown = {column.id for column in columns}
+    found = [one for one in disagreements(rows) if one.column.id in shown] if rows else []
+    if not found:
+        st.markdown(_("No document says another thing than most others do."))
+    names = {row.document.id: row.document.name for row in rows}
+    for one in found:
+        _show_disagreement(one, names, on_open)
+
+
+def _show_disagreement(one: Disagreement, names: dict[str, str], on_open: Open) -> None:
+    st.markdown(
+        ngettext(
+            "**{column}**: {count} document says {value}. Others:",
+            "**{column}**: {count} documents say {value}. Others:",
+            one.agreeing,
+            column=label(one.column.name, 60),
+            value=label(shown_value(one.usual), 100),
+        )
+    )
+    with st.container(key=f"sources-grid-{one.column.id}", gap="xxsmall"):
+        for cell in one.cells[:MOST_CELLS]:
+            said = f"{SIGNS[mark(cell)]} {shown_value(cell.value)} · {names[cell.document_id]}"
+            action(
+                label(said, 120),
+                "open_in_full",
+                f"grid-differs-{cell_id(cell)}",
+                on_open,
+                cell_id(cell),
+                kind="secondary",
+            )
+    if len(one.cells) > MOST_CELLS:
+        st.caption(_("and {number} more", number=f"{len(one.cells) - MOST_CELLS:,}"))
