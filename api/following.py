@@ -19,13 +19,14 @@ SILENCE = object()
 
 
 class ClientLeft(Exception):
-    """The client closed the connection; the job was cancelled."""
+    """The client closed the connection."""
 
 
-async def follow(job: Job[Any], request: Request) -> AsyncGenerator[Any]:
+async def follow(job: Job[Any], request: Request, *, cancels: bool = True) -> AsyncGenerator[Any]:
     """Yield a job's events; raise its error at the end.
 
-    The job is cancelled where the client leaves, which raises ClientLeft, or the reader stops reading.
+    Where the client leaves, which raises ClientLeft, or the reader stops reading, the job is cancelled unless
+    that `cancels` nothing.
     """
     changed, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -40,7 +41,7 @@ async def follow(job: Job[Any], request: Request) -> AsyncGenerator[Any]:
                 yield event
     finally:
         left.cancel()
-        if not job.done:
+        if cancels and not job.done:
             job.cancel()
 
 

@@ -36,6 +36,7 @@ STATUS: Mapping[type[FootnoteError], int] = {  # the first that fits
     errors.QuestionRefused: 422,
     errors.DocumentRefused: 422,
     errors.ExportRefused: 422,
+    errors.GridRefused: 422,
     errors.TreeMissing: 409,
     errors.LimitReached: 429,
     errors.LLMError: 502,

@@ -37,6 +37,11 @@ class ApiClient:
             text = self._read(response)
         return dict(self._parsed(text)) if text else {}
 
+    def content(self, path: str, params: Mapping[str, str] | None = None) -> bytes:
+        """Return the bytes of a file; raises ApiError."""
+        with self._sent("GET", path, None, None, params) as response:
+            return response.read(LARGEST)
+
     def search(
         self, query: str, k: int, collections: Sequence[str] = (), retriever: str | None = None
     ) -> list[dict[str, Any]]:

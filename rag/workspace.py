@@ -34,6 +34,8 @@ from rag.factory import (
     make_text_checker,
     reading_seconds,
 )
+from rag.grid.export import GridForm, export_grid
+from rag.grid.exported import GridExport
 from rag.grid.extraction import CellReader
 from rag.grid.grids import Grids
 from rag.grid.run import GRID, GridRuns
@@ -468,6 +470,16 @@ class Workspace:
         exported = FORMS[form](export(conversation, messages, datetime.now(UTC)))
         self.note("chat_exported", chat=conversation_id, form=form)
         return exported
+
+    def exported_grid(self, grid_id: str, form: GridForm, address: str = "") -> bytes:
+        """Return a grid as a file of the given form, and note that in the audit log.
+
+        `address` is that of the server, for links to documents.
+        """
+        grid, rows = self.grids.get(grid_id), self.grids.rows(grid_id)
+        content = export_grid(GridExport(grid, rows, datetime.now(UTC), address), form)
+        self.note("grid_exported", grid=grid_id, form=form)
+        return content
 
     def original(self, document_id: str) -> bytes:
         """Return a document's original file, and note that in the audit log."""

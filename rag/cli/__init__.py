@@ -1,4 +1,4 @@
-"""The command line: `footnote serve | demo | doctor | ingest | ask | check | eval | keys | mcp ...`."""
+"""The command line: `footnote serve | demo | doctor | ingest | ask | check | grid | eval | keys ...`."""
 
 import logging
 import os
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rag.cli import admin, ask, check, doctor, evaluate, export, ingest, keys, mcp, serve
+from rag.cli import admin, ask, check, doctor, evaluate, export, grid, ingest, keys, mcp, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.i18n import ENGLISH, N_, in_language, supported
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
-MODULES = (serve, doctor, ingest, ask, check, evaluate, export, keys, mcp, admin)
+MODULES = (serve, doctor, ingest, ask, check, grid, evaluate, export, keys, mcp, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

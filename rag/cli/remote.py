@@ -2,7 +2,7 @@
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +13,9 @@ from rag.chat.check_text import CheckedText, CheckProgress
 from rag.chat.event_json import decode
 from rag.cli.common import Options
 from rag.errors import ApiError
+from rag.grid.columns import Column
+from rag.grid.export import GridForm
+from rag.grid.spec import GridSpec, kept_columns
 from rag.local_server import find_server
 from rag.settings import Settings
 from storage.errors import DataDirectoryLocked
@@ -120,6 +123,59 @@ class RemoteKeys:
     def revoke(self, key_id: str) -> None:
         """Revoke a key."""
         self._client.call("DELETE", f"/api/keys/{quote(key_id, safe='')}", params=self._whose)
+
+
+class RemoteGrids:
+    """Grids of the local user at the server that holds the data directory."""
+
+    def __init__(self, client: ApiClient, sleep: Callable[[float], None] = time.sleep):
+        self._client, self._sleep = client, sleep
+
+    def put(self, spec: Mapping[str, Any]) -> str:
+        """Create the grid of a specification, or change the one of its name; return its id."""
+        wanted = GridSpec.from_json(spec)
+        there = next((one for one in self._pages() if one["name"] == wanted.name), None)
+        if there is None:
+            return str(self._client.call("POST", "/api/grids", body=spec)["id"])
+        columns = kept_columns(wanted.columns, [Column.from_json(one) for one in there["columns"]])
+        body = {"columns": [column.to_json() for column in columns], "scope": spec.get("scope") or {}}
+        return str(self._client.call("PATCH", f"/api/grids/{there['id']}", body=body)["id"])
+
+    def estimate(self, grid_id: str) -> dict[str, Any]:
+        """Return cells, requests and seconds of a run."""
+        return self._client.call("GET", f"/api/grids/{grid_id}/estimate")
+
+    def run(self, grid_id: str) -> Iterator[tuple[int, int]]:
+        """Run a grid to its end; yield the cells that are done, of how many."""
+        grid = self._client.call("POST", f"/api/grids/{grid_id}/run")
+        while grid["running"]:
+            yield grid["done"], grid["cells"]
+            self._sleep(LOOK)
+            grid = self._client.call("GET", f"/api/grids/{grid_id}")
+
+    def note(self, grid_id: str) -> str:
+        """Return why the last run ended early."""
+        return str(self._client.call("GET", f"/api/grids/{grid_id}")["note"])
+
+    def exported(self, grid_id: str, form: GridForm) -> bytes:
+        """Return a grid as a file."""
+        return self._client.content(f"/api/grids/{grid_id}/export", {"form": form})
+
+    def list(self) -> list[dict[str, Any]]:
+        """List the grids, with id and name."""
+        return [
+            {"id": one["id"], "name": one["name"], "columns": len(one["columns"]), "running": one["running"]}
+            for one in self._pages()
+        ]
+
+    def _pages(self) -> Iterator[dict[str, Any]]:
+        params: dict[str, str] = {}
+        while True:
+            page = self._client.call("GET", "/api/grids", params=params)
+            yield from page["data"]
+            if page["next_cursor"] is None:
+                return
+            params = {"cursor": page["next_cursor"]}
 
 
 def _key_record(fields: dict[str, Any]) -> KeyRecord:

@@ -28,7 +28,7 @@ from rag.text.prompt_parts import count_fitting, fenced
 MOST_PASSAGES = 12
 PASSAGE_TOKENS = 6000
 """Most tokens of passages in a request: of more, a model overlooks what stands in the middle."""
-SMALL_PASSAGES, SMALL_TOKENS = 4, 130
+SMALL_PASSAGES, SMALL_TOKENS = 3, 130
 """Passages, and tokens of each, for a small model."""
 PROMPT_TOKENS = 400
 """Tokens of a request beside its passages."""
@@ -98,6 +98,8 @@ def _checked(
     said = [one for one in candidates if _overlaps(one, places)]
     sure = any(one.sure and one.value == value for one in said)
     other = any(one.sure and one.value != value for one in said) and not sure
+    if other and not terms.column.instructions:
+        return None  # rules read the same words for another period or label, and nothing else was asked for
     quotes = tuple(document.quote(*place) for place in dict.fromkeys(places))
     verified = sure or (not other and _says(document, terms, passages, spans, places, value))
     state: CellState = "verified" if verified else "differs" if other else "unconfirmed"

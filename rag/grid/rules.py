@@ -18,7 +18,7 @@ from rag.grid.sentence_values import (
     sentence_candidates,
 )
 from rag.grid.table_lists import list_candidates
-from rag.grid.table_values import table_candidates
+from rag.grid.table_values import row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
 from rag.grid.values import LONGEST, find_values
 from rag.passage import Passage
@@ -105,8 +105,9 @@ def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         passage = passages[pick.number - 1]
         words = passage.text[pick.best_start : pick.best_end] or passage.text[pick.start : pick.end]
         start = passage.start + (pick.best_start if pick.best_end else pick.start)
-        value = _value_in(words, column)
-        if value is not None:
+        if words.lstrip().startswith("|") and column.kind != "text":
+            yield from row_candidates(document, column, start, start + len(words), BEST_SENTENCE)
+        elif (value := _value_in(words, column)) is not None:
             yield Candidate(value, start, start + len(words), BEST_SENTENCE)
 
 

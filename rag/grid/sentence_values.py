@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.citations.logic import is_hedged
+from rag.citations.periods import periods
 from rag.citations.quantities import quantities
+from rag.citations.words import content_words
 from rag.grid.candidates import Candidate
 from rag.grid.cells import CellValue, Items, Words, YesNo
 from rag.grid.columns import Column
@@ -157,10 +159,34 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
         near = _counting(text, values, terms.column) or _nearest_value(text, values, at)
         if near is not None:
             gap = max(near.start - at.end, at.start - near.end, 0)
-            clear = len(values) == 1 or (gap <= REACH // 4 and terms.column.kind != "choice")
             told = clause(text, min(at.start, near.start), max(at.end, near.end), terms.column)
-            sure = clear and not is_hedged(told)
-            yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+            between = text[min(at.end, near.end) : max(at.start, near.start)]
+            choice = terms.column.kind == "choice"
+            sure = not is_hedged(told) and (len(values) == 1 and gap > 0 if choice else is_linked(between))
+            score = NAMED if choice else NAMED - DISTANCE * gap
+            yield Candidate(near.value, sentence.start, sentence.end, score, sure)
+
+
+LINK = 2
+"""Content words that may stand between a term and its value: "the notice period (in writing) is 30 days"."""
+_COMPARES = re.compile(
+    r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|increase[ds]?|decrease[ds]?)\b|보다|比べ|より",
+    re.IGNORECASE,
+)
+_GIVES = re.compile(
+    r"(?:\b(?:was|were|is|are|totaled|amounts? to|amounted to)|[:：=]|[은는이가]|[はが])\s*\Z", re.IGNORECASE
+)
+
+
+def is_linked(between: str) -> bool:
+    """Return True for words between a term and a value that say nothing of their own.
+
+    >>> is_linked(" as of 3 May 2024 was "), is_linked(" rose less than the rate of ")
+    (True, False)
+    """
+    for one in reversed(periods(between)):
+        between = f"{between[: one.start]} {between[one.end :]}"
+    return len(content_words(between)) <= LINK and not _COMPARES.search(between)
 
 
 _NUMBERING = re.compile(r"\s*(?:\d{1,2}(?:\.\d{1,2})+|\d{1,2}[.)])\s")
@@ -206,7 +232,7 @@ def _counting(text: str, values: Sequence[FoundValue], column: Column) -> FoundV
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
 
 
-def _yes_no(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the answer of a box that is checked after a sentence, else yes unless the sentence denies it."""
     text = document.text[sentence.start : sentence.end]
     boxes = document.text[sentence.mentions[-1].end : sentence.end + 120]
@@ -215,10 +241,30 @@ def _yes_no(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> I
         yes, until = checked
         yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
     elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
-        told = _MUST.sub("", text)
-        yield Candidate(
-            YesNo(negations(text) % 2 == 0), sentence.start, sentence.end, NAMED, not is_hedged(told)
-        )
+        no = negations(text) % 2 == 1
+        sure = _answers(terms, sentence, text, no=no) and not is_hedged(_MUST.sub("", text))
+        yield Candidate(YesNo(not no), sentence.start, sentence.end, NAMED, sure)
+
+
+_WHOLE = re.compile(r"[.。!]\s*\Z|다\s*\Z")
+ANSWERED = 0.75
+"""Least share of a question's words in a sentence that answers it with yes."""
+
+
+def _answers(terms: ColumnTerms, sentence: NamedSentence, text: str, *, no: bool) -> bool:
+    """Return True for a whole sentence that answers yes or no: a mention of a thing alone says neither."""
+    if not _WHOLE.search(text):
+        return False
+    said = max(sentence.mentions, key=lambda one: one.end - one.start)
+    term = text[said.start - sentence.start : said.end - sentence.start]
+    several = len(term.split()) > 1 or (not term.isascii() and len(term) >= SEVERAL)
+    return (several and (no or not term.isascii())) or len(terms.asked & words(text)) >= ANSWERED * len(
+        terms.asked
+    )
+
+
+SEVERAL = 5
+"""Characters of a Korean or Japanese term that is more than the name of a thing."""
 
 
 def _checked(text: str) -> tuple[bool, int] | None:
@@ -324,9 +370,15 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             if text.startswith(("|", "#")) or not _holds(terms, text):
                 continue
             values = list(find_values(text, terms.column))
-            sure = len(values) == 1 and len(text) <= SHORT and not is_hedged(text)
             counting = _counting(text, values, terms.column)
             for value in [counting] if counting else values[:1]:
+                given = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
+                sure = (
+                    bool(given)
+                    and terms.column.kind != "choice"
+                    and len(text) <= SHORT
+                    and not is_hedged(text)
+                )
                 yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
 
 

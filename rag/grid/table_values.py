@@ -87,6 +87,14 @@ def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             yield from _of_row(document, terms.column, found, wanted, scores[key])
 
 
+def row_candidates(
+    document: RowDocument, column: Column, start: int, end: int, label: float
+) -> Iterator[Candidate]:
+    """Yield the numbers of the row ``text[start:end]``, whose label counts for so much."""
+    row = [cell for cell in document.cells if start <= cell.start and cell.end <= end]
+    yield from _of_row(document, column, row, wanted_period(column, document), label)
+
+
 def _of_row(
     document: RowDocument,
     column: Column,

@@ -76,6 +76,21 @@ def test_files_are_added_asked_and_checked_as_without_a_server(footnote, tmp_pat
     both(footnote, "check", text, "--json")
 
 
+def test_a_grid_is_run_and_listed_as_without_a_server(footnote, tmp_path):
+    both(footnote, "ingest", tmp_path / "files" / "castle.md", "--collection", "Castles")
+    columns = [{"name": "Moat", "kind": "number", "unit": "m"}, {"name": "Builder"}]
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"name": "G", "columns": columns, "scope": {"collections": ["Castles"]}}))
+    status, out, err = both(footnote, "grid", "run", spec)
+    assert status == 0 and "castle.md" in out and "2 cells to read" in err
+    spec.write_text(json.dumps({"name": "G", "columns": [*columns, {"name": "King"}]}))
+    assert "1 cells to read" in both(footnote, "grid", "run", spec)[2].replace("1 cell ", "1 cells ")
+    assert "G" in both(footnote, "grid", "list")[1]
+    for data in ("here", "there"):
+        assert footnote(data, "grid", "export", "G", "--out", tmp_path / f"{data}.csv")[0] == 0
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+
+
 def test_keys_are_made_listed_and_revoked(footnote, tmp_path):
     both(footnote, "ingest", tmp_path / "files" / "castle.md", "--collection", "A/B 등대")
     making = ("keys", "create", "Bot", "--scopes", "ask", "--collection", "A/B 등대", "--days", 9)

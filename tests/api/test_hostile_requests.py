@@ -86,7 +86,15 @@ def understood(response: httpx.Response) -> bool:
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/ask", "/api/search", "/api/check", "/v1/chat/completions", "/api/collections", "/api/webhooks"],
+    [
+        "/api/ask",
+        "/api/search",
+        "/api/check",
+        "/v1/chat/completions",
+        "/api/collections",
+        "/api/webhooks",
+        "/api/grids",
+    ],
 )
 def test_bodies_of_every_kind_are_answered_in_words(api: ApiServer, path: str):
     with api.client() as client:

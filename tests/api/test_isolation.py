@@ -62,6 +62,28 @@ CASES: dict[tuple[str, str], tuple[str, list[dict]]] = {
     ("GET", "/api/conversations/{conversation_id}/messages"): ("read", [{}]),
     ("GET", "/api/conversations/{conversation_id}/export"): ("read", [{}]),
     ("DELETE", "/api/conversations/{conversation_id}"): ("write", [{}]),
+    ("GET", "/api/grids"): ("read", []),
+    ("POST", "/api/grids"): (
+        "write",
+        [
+            {"json": {"name": "Mine", "template": "cv", "scope": {"collections": ["{collection}"]}}},
+            {"json": {"name": "Mine", "template": "cv", "scope": {"documents": ["{document}"]}}},
+        ],
+    ),
+    ("GET", "/api/grids/{grid_id}"): ("read", [{}]),
+    ("PATCH", "/api/grids/{grid_id}"): ("write", [{"json": {"name": "mine now"}}]),
+    ("DELETE", "/api/grids/{grid_id}"): ("write", [{}]),
+    ("GET", "/api/grids/{grid_id}/rows"): ("read", [{}]),
+    ("PUT", "/api/grids/{grid_id}/cells/{document_id}/{column_id}"): (
+        "write",
+        [{"json": {"value": {"text": "mine"}}}],
+    ),
+    ("GET", "/api/grids/{grid_id}/estimate"): ("read", [{}]),
+    ("POST", "/api/grids/{grid_id}/run"): ("write", [{}]),
+    ("POST", "/api/grids/{grid_id}/stop"): ("write", [{}]),
+    ("GET", "/api/grids/{grid_id}/progress"): ("read", [{}]),
+    ("GET", "/api/grids/{grid_id}/figures"): ("read", [{}]),
+    ("GET", "/api/grids/{grid_id}/export"): ("read", [{}]),
     ("GET", "/api/webhooks"): ("read", []),
     ("POST", "/api/webhooks"): ("write", []),
     ("GET", "/api/webhooks/{webhook_id}"): ("read", [{}]),
@@ -94,7 +116,7 @@ def ids(served: ApiServer) -> dict[str, str]:
     belongings(served.services.database, "emil")
     served.keys["emil"] = served.key("emil")
     found = belongings(served.services.database, "dora")
-    return {"number": "1", "model:path": f"footnote/{found['collection']}", **found}
+    return {"number": "1", "column_id": "c1", "model:path": f"footnote/{found['collection']}", **found}
 
 
 def fill(value, ids: dict[str, str]):

@@ -39,7 +39,14 @@ def test_it_asks_for_a_key_and_says_what_every_operation_does(document):
 
 
 def test_bodies_have_examples(document):
-    for name in ("AskRequest", "SearchRequest", "TextToCheck", "CompletionRequest", "CollectionName"):
+    for name in (
+        "AskRequest",
+        "SearchRequest",
+        "TextToCheck",
+        "CompletionRequest",
+        "CollectionName",
+        "NewGrid",
+    ):
         assert document["components"]["schemas"][name]["examples"], name
 
 
