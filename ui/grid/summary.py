@@ -1,6 +1,6 @@
 """Parts below the table of a grid: totals of columns, two rows side by side, rows that disagree."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -8,7 +8,7 @@ from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.figures import Compared, Disagreement, Figure, compare, disagreements, figures
 from rag.grid.grids import DocumentCell, DocumentRow
-from rag.i18n import N_, _, ngettext, translated
+from rag.i18n import N_, _, enumerated, ngettext, translated
 from ui.components.markdown import label
 from ui.components.messages import action
 from ui.grid.table import cell_id
@@ -16,6 +16,8 @@ from ui.grid.values import shown_value
 from ui.grid.view import MARKS, SIGNS, mark
 
 MOST_CELLS = 12  # of a disagreement that are named
+MOST_NAMED = 3  # documents of a lowest or highest value that are named
+_AT_A_DOCUMENT = ("lowest", "highest", "earliest", "latest")
 _OPERATIONS = {
     "sum": N_("Sum"),
     "mean": N_("Mean"),
@@ -23,7 +25,7 @@ _OPERATIONS = {
     "highest": N_("Highest"),
     "earliest": N_("Earliest"),
     "latest": N_("Latest"),
-    "count": N_("Count"),
+    "count": N_("With a value"),
 }
 
 Open = Callable[[str], object]
@@ -39,10 +41,11 @@ def show_totals(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
             len(rows),
         )
     )
-    st.markdown(_table_of([(column, of) for column, of in found if of]))
+    names = {row.document.id: row.document.name for row in rows}
+    st.markdown(_table_of([(column, of) for column, of in found if of], names))
 
 
-def _table_of(found: Sequence[tuple[Column, Sequence[Figure]]]) -> str:
+def _table_of(found: Sequence[tuple[Column, Sequence[Figure]]], names: Mapping[str, str]) -> str:
     lines = [
         f"| {_('Column')} | {_('Figure')} | {_('Value')} | {_('Calculated from')} |",
         "|---|---|---|---|",
@@ -50,30 +53,39 @@ def _table_of(found: Sequence[tuple[Column, Sequence[Figure]]]) -> str:
     for column, of in found:
         for at, figure in enumerate(of):
             name = "" if at else label(column.name, 60)
-            cells = [name, _figure_name(figure), _figure_value(figure), _figure_basis(figure)]
+            cells = [
+                name,
+                _figure_name(figure),
+                _line(shown_value(figure.value), 60),
+                _figure_basis(figure, names),
+            ]
             lines.append(f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |")
     return "\n".join(lines)
 
 
 def _figure_name(figure: Figure) -> str:
     if figure.counted is not None:
-        return label(shown_value(figure.counted), 60)
+        return _line(shown_value(figure.counted), 60)
     return translated(_OPERATIONS[figure.operation])
 
 
-def _figure_value(figure: Figure) -> str:
-    return label(shown_value(figure.value), 60)
-
-
-def _figure_basis(figure: Figure) -> str:
-    """Return what a figure was calculated from, and what is doubtful about it."""
+def _figure_basis(figure: Figure, names: Mapping[str, str]) -> str:
+    """Return what a figure was calculated from, or where it stands, and what is doubtful about it."""
     said = [label(figure.calculation, 200)] if figure.calculation else []
-    said.append(ngettext("{count} document", "{count} documents", len(figure.cells)))
+    if figure.operation in _AT_A_DOCUMENT and len(figure.cells) <= MOST_NAMED:
+        said.append(enumerated([label(names[document], 60) for document, _column in figure.cells]))
+    elif figure.operation != "count" or figure.counted is not None:
+        said.append(ngettext("{count} document", "{count} documents", len(figure.cells)))
     if figure.unconfirmed:
         said.append(ngettext("{count} not confirmed", "{count} not confirmed", figure.unconfirmed))
-    if figure.left_out:
-        said.append(ngettext("{count} left out", "{count} left out", figure.left_out))
+    if figure.operation == "count" and figure.counted is None and figure.left_out:
+        said.append(ngettext("{count} without a value", "{count} without a value", figure.left_out))
     return " · ".join(said)
+
+
+def _line(text: str, limit: int) -> str:
+    """Return a value on one line, escaped; the items of a list with semicolons between them."""
+    return label("; ".join(text.splitlines()), limit)
 
 
 def show_comparison(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
@@ -98,7 +110,7 @@ def _compared(one: Compared) -> list[str]:
 
 
 def _value_with_mark(cell: DocumentCell) -> str:
-    value, known = label(shown_value(cell.value), 200), label(translated(MARKS[mark(cell)]), 60)
+    value, known = _line(shown_value(cell.value), 200), label(translated(MARKS[mark(cell)]), 60)
     return f"{value} ({known})" if value else known
 
 
@@ -130,12 +142,12 @@ def _show_disagreement(one: Disagreement, names: dict[str, str], on_open: Open) 
             "**{column}**: {count} documents say {value}. Others:",
             one.agreeing,
             column=label(one.column.name, 60),
-            value=label(shown_value(one.usual), 100),
+            value=_line(shown_value(one.usual), 100),
         )
     )
     with st.container(key=f"sources-grid-{one.column.id}", gap="xxsmall"):
         for cell in one.cells[:MOST_CELLS]:
-            said = f"{SIGNS[mark(cell)]} {shown_value(cell.value)} · {names[cell.document_id]}"
+            said = f"{SIGNS[mark(cell)]} {'; '.join(shown_value(cell.value).splitlines())} · {names[cell.document_id]}"
             action(
                 label(said, 120),
                 "open_in_full",
