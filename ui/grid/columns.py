@@ -99,7 +99,7 @@ def _typed_column(before: Column, key: str) -> Column:
         _("Instructions (optional)"),
         before.instructions,
         max_chars=MAX_INSTRUCTIONS,
-        help=_("A language model reads them. What it writes is checked against the document as before."),
+        help=_("A language model reads them. What it writes is checked against the documents as before."),
         key=f"{key}-instructions",
         height=80,
     )

@@ -147,7 +147,8 @@ def _show_disagreement(one: Disagreement, names: dict[str, str], on_open: Open) 
     )
     with st.container(key=f"sources-grid-{one.column.id}", gap="xxsmall"):
         for cell in one.cells[:MOST_CELLS]:
-            said = f"{SIGNS[mark(cell)]} {'; '.join(shown_value(cell.value).splitlines())} · {names[cell.document_id]}"
+            value = "; ".join(shown_value(cell.value).splitlines())
+            said = f"{SIGNS[mark(cell)]} {value} · {names[cell.document_id]}"
             action(
                 label(said, 120),
                 "open_in_full",
