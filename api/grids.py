@@ -10,10 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.access import Access, Names, Reader, Writer
+from api.access import Access, Asker, Names, Reader, Writer
 from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, follow, problem_event, sse
 from api.paging import Cursor, Limit, page
 from api.problems import responses
+from rag.grid.ask import MAX_GRID_QUESTION, GridStatement, ask_grid
 from rag.grid.cells import CellState
 from rag.grid.columns import MAX_INSTRUCTIONS, MAX_NAME, MAX_OPTIONS, MAX_QUESTION, Kind
 from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, row_to_json
@@ -223,6 +224,40 @@ class DisagreementOut(BaseModel):
     documents: list[str]
 
 
+class GridQuestion(BaseModel):
+    """A question over the cells of a grid."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"question": "Which lease has the highest rent?"}]}
+    )
+
+    question: str = Field(min_length=1, max_length=MAX_GRID_QUESTION)
+
+
+class StatementCell(BaseModel):
+    """A cell that a statement rests on, with its quotes."""
+
+    document_id: str
+    column_id: str
+    quotes: list[str]
+
+
+class GridStatementOut(BaseModel):
+    """A statement of an answer; `unconfirmed` where one of its cells may be wrong."""
+
+    text: str
+    calculated: bool
+    unconfirmed: bool
+    cells: list[StatementCell]
+
+
+class GridAnswerOut(BaseModel):
+    """Answer from the cells; `understood` says what was asked for, or what is missing."""
+
+    statements: list[GridStatementOut]
+    understood: str
+
+
 class FiguresOut(BaseModel):
     """Figures of the columns, and what disagrees."""
 
@@ -383,6 +418,21 @@ def calculated(grid_id: str, access: Reader) -> FiguresOut:
     )
 
 
+@router.post(
+    "/api/grids/{grid_id}/ask",
+    response_model=GridAnswerOut,
+    responses=responses(404),
+    summary="Ask a grid",
+)
+def ask(grid_id: str, body: GridQuestion, access: Asker) -> GridAnswerOut:
+    """Answer a question from the cells: the highest, a sum, how many, or the cells that it names."""
+    grids = _everything(access).workspace.grids
+    answer = ask_grid(body.question, grids.get(grid_id).columns, grids.rows(grid_id))
+    return GridAnswerOut(
+        statements=[_statement(one) for one in answer.statements], understood=answer.understood
+    )
+
+
 @router.get(
     "/api/grids/{grid_id}/export",
     response_class=Response,
@@ -410,6 +460,20 @@ async def _stream(access: Access, grid_id: str, request: Request) -> AsyncIterat
     there = await run_in_threadpool(access.workspace.grids.get, grid_id)
     ended = await run_in_threadpool(_out, access, there)
     yield sse("grid", ended.model_dump(mode="json"))
+
+
+def _statement(one: GridStatement) -> GridStatementOut:
+    cells = [
+        StatementCell(
+            document_id=cell.document_id,
+            column_id=cell.column.id,
+            quotes=[quote.text for quote in cell.found.quotes] if cell.found is not None else [],
+        )
+        for cell in one.cells
+    ]
+    return GridStatementOut(
+        text=one.text, calculated=one.calculated, unconfirmed=one.unconfirmed, cells=cells
+    )
 
 
 def _everything(access: Access) -> Access:

@@ -83,6 +83,7 @@ CASES: dict[tuple[str, str], tuple[str, list[dict]]] = {
     ("POST", "/api/grids/{grid_id}/stop"): ("write", [{}]),
     ("GET", "/api/grids/{grid_id}/progress"): ("read", [{}]),
     ("GET", "/api/grids/{grid_id}/figures"): ("read", [{}]),
+    ("POST", "/api/grids/{grid_id}/ask"): ("ask", [{"json": {"question": "mine?"}}]),
     ("GET", "/api/grids/{grid_id}/export"): ("read", [{}]),
     ("GET", "/api/webhooks"): ("read", []),
     ("POST", "/api/webhooks"): ("write", []),
