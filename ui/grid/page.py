@@ -238,6 +238,8 @@ def _show_below(found: Sequence[DocumentRow], rows: Sequence[DocumentRow], colum
     """Show what is calculated from the rows, in parts that are opened where they are wanted."""
     if not any(cell.value is not None for row in rows for cell in row.cells):
         return
+    with st.expander(_("Ask this grid"), icon=":material/forum:", key="grid-ask"):
+        summary.show_question(found, columns, _open_cell)
     with st.expander(_("Totals"), icon=":material/functions:", key="grid-totals"):
         summary.show_totals(found, columns)
     with st.expander(_("Compare two documents"), icon=":material/compare:", key="grid-compare"):

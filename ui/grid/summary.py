@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
+from rag.grid.ask import MAX_GRID_QUESTION, GridStatement, ask_grid
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.figures import Compared, Disagreement, Figure, compare, disagreements, figures
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.i18n import N_, _, enumerated, ngettext, translated
 from ui.components.markdown import label
-from ui.components.messages import action
+from ui.components.messages import action, show_refusal
 from ui.grid.table import cell_id
 from ui.grid.values import shown_value
 from ui.grid.view import MARKS, SIGNS, mark
@@ -29,6 +30,47 @@ _OPERATIONS = {
 }
 
 Open = Callable[[str], object]
+
+
+def show_question(rows: Sequence[DocumentRow], columns: Sequence[Column], on_open: Open) -> None:
+    """Show a field for a question, and its answer from the cells of these rows, each with its button."""
+    question = st.text_input(
+        _("Question about these documents"),
+        max_chars=MAX_GRID_QUESTION,
+        placeholder=_("Which has the highest rent? How many start after 2024?"),
+        key="grid-question",
+    )
+    if not question.strip():
+        return
+    with show_refusal():
+        answer = ask_grid(question, columns, rows)
+        if not answer.statements:
+            st.markdown(label(translated(answer.understood), 600))
+            return
+        st.caption(_("Answered from the cells of: {scope}", scope=label(translated(answer.understood), 300)))
+        names = {row.document.id: row.document.name for row in rows}
+        for at, statement in enumerate(one for one in answer.statements if one.calculated):
+            _show_calculated(statement, names, on_open, at)
+        told = [cell for one in answer.statements if not one.calculated for cell in one.cells]
+        _show_cells(told, names, on_open, "grid-told")
+
+
+def _show_calculated(one: GridStatement, names: Mapping[str, str], on_open: Open, at: int) -> None:
+    remarks = [_("Calculated"), *([_("Not confirmed")] if one.unconfirmed else [])]
+    st.markdown(" · ".join([label(translated(one.text), 1000), *remarks]))
+    _show_cells(one.cells, names, on_open, f"grid-said-{at}")
+
+
+def _show_cells(cells: Sequence[DocumentCell], names: Mapping[str, str], on_open: Open, key: str) -> None:
+    """Show buttons that open cells; of many the first ones."""
+    with st.container(key=f"sources-{key}", horizontal=True, gap="xsmall"):
+        for cell in cells[:MOST_CELLS]:
+            value = "; ".join(shown_value(cell.value).splitlines())
+            said = f"{SIGNS[mark(cell)]} {cell.column.name}: {value} · {names[cell.document_id]}"
+            open_key = f"{key}-{cell_id(cell)}"
+            action(label(said, 120), "open_in_full", open_key, on_open, cell_id(cell), kind="secondary")
+    if len(cells) > MOST_CELLS:
+        st.caption(_("and {number} more", number=f"{len(cells) - MOST_CELLS:,}"))
 
 
 def show_totals(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
@@ -145,17 +187,4 @@ def _show_disagreement(one: Disagreement, names: dict[str, str], on_open: Open) 
             value=_line(shown_value(one.usual), 100),
         )
     )
-    with st.container(key=f"sources-grid-{one.column.id}", gap="xxsmall"):
-        for cell in one.cells[:MOST_CELLS]:
-            value = "; ".join(shown_value(cell.value).splitlines())
-            said = f"{SIGNS[mark(cell)]} {value} · {names[cell.document_id]}"
-            action(
-                label(said, 120),
-                "open_in_full",
-                f"grid-differs-{cell_id(cell)}",
-                on_open,
-                cell_id(cell),
-                kind="secondary",
-            )
-    if len(one.cells) > MOST_CELLS:
-        st.caption(_("and {number} more", number=f"{len(one.cells) - MOST_CELLS:,}"))
+    _show_cells(one.cells, names, on_open, f"grid-differs-{one.column.id}")
