@@ -10,6 +10,7 @@ from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import CheckedQuote, read_export, verify
 from rag.cli.common import Commands, Options, print_result, say
 from rag.errors import ExportRefused
+from rag.grid.feedback import cell_cases
 from rag.i18n import N_
 from rag.settings import LOCAL_OWNER, Settings
 from rag.text.normalize import clean
@@ -18,6 +19,7 @@ from storage.audit_log import AuditLog, Kind
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
+from storage.grids import GridStore
 
 ALL_MESSAGES = 1_000_000  # limit of messages read from a chat
 
@@ -98,6 +100,7 @@ def _chat(database: Database, wanted: str, form: FormName) -> str:
 
 def _feedback(database: Database) -> str:
     found = list(cases(Feedback(database, LOCAL_OWNER).answers()))
+    found += cell_cases(GridStore(database, LOCAL_OWNER))
     if not found:
         raise ExportRefused(
             N_("There is no feedback to export yet. Rate answers, or mark a citation as a wrong source.")

@@ -9,7 +9,7 @@ from rag.citations.tables import TableCell, cells
 from rag.grid.cells import Amount, CellQuote
 from rag.grid.columns import Column
 from rag.grid.labelled import LabelledValue, labelled_values
-from rag.grid.values import amount_of
+from rag.grid.values import amount_of, find_values
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.library import Library
 from rag.passage import Passage
@@ -117,6 +117,10 @@ class RowDocument:
         end = end if end >= 0 else min(len(self.text), place + _LONGEST_SENTENCE)
         spans = ((begin + a, begin + b) for a, b in sentences(self.text[begin:end]))
         return next((span for span in spans if span[0] <= place < span[1]), (place, end))
+
+    def holds_one_option(self, column: Column) -> bool:
+        """Return True where the text has only one of a column's options."""
+        return len({one.value for one in find_values(self.read_text, column)}) == 1
 
     def line_at(self, place: int) -> tuple[int, int]:
         """Return the span of the line that a place of the text is in."""

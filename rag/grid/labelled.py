@@ -44,7 +44,7 @@ def labelled_values(text: str) -> Iterator[LabelledValue]:
     [('Invoice no.', 'A-7'), ('Due', '3 May 2024'), ('Total', '9 EUR')]
     """
     for match in _LINE.finditer(text):
-        if not match["label"].lstrip().startswith(("http", "//")):
+        if not match["value"].startswith("//"):
             yield LabelledValue(
                 match["label"].strip(), *match.span("value"), match.start("label"), match.end("value")
             )

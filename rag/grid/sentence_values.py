@@ -141,7 +141,9 @@ def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSent
 
 def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the values of the sentences that name the field."""
-    read = {"yes_no": _yes_no, "text": _texts, "list": _lists}.get(terms.column.kind, _nearest)
+    read = {"yes_no": _yes_no, "text": _texts, "list": _lists, "choice": _choices}.get(
+        terms.column.kind, _nearest
+    )
     for sentence in named_sentences(document, terms):
         yield from read(document, terms, sentence)
 
@@ -161,14 +163,30 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             gap = max(near.start - at.end, at.start - near.end, 0)
             told = clause(text, min(at.start, near.start), max(at.end, near.end), terms.column)
             between = text[min(at.end, near.end) : max(at.start, near.start)]
-            choice = terms.column.kind == "choice"
-            sure = not is_hedged(told) and (len(values) == 1 and gap > 0 if choice else is_linked(between))
-            score = NAMED if choice else NAMED - DISTANCE * gap
-            yield Candidate(near.value, sentence.start, sentence.end, score, sure)
+            most = LINK if at.end <= near.start or not between.isascii() else 0
+            lead = text[max(0, near.start - LEAD) : near.start]
+            sure = not is_hedged(told) and is_linked(between, most) and not _COMPARES.search(lead)
+            yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+
+
+def _choices(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+    """Yield the options in a sentence; one is sure where it is linked to the term, or no other is anywhere."""
+    text = document.text[sentence.start : sentence.end]
+    values = list(find_values(text, terms.column))
+    for mention in sentence.mentions[:1]:
+        at = Mention(mention.start - sentence.start, mention.end - sentence.start)
+        for one in values:
+            between = text[min(at.end, one.end) : max(at.start, one.start)]
+            apart = one.end <= at.start or at.end <= one.start
+            linked = len(values) == 1 and apart and is_linked(between)
+            only = apart and document.holds_one_option(terms.column)
+            sure = (linked or only) and not is_hedged(_MUST.sub("", text))
+            yield Candidate(one.value, sentence.start, sentence.end, NAMED, sure)
 
 
 LINK = 2
 """Content words that may stand between a term and its value: "the notice period (in writing) is 30 days"."""
+LEAD = 20  # characters before a value that may say it is a part or a difference
 _COMPARES = re.compile(
     r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|increase[ds]?|decrease[ds]?)\b|보다|比べ|より",
     re.IGNORECASE,
@@ -178,7 +196,7 @@ _GIVES = re.compile(
 )
 
 
-def is_linked(between: str) -> bool:
+def is_linked(between: str, most: int = LINK) -> bool:
     """Return True for words between a term and a value that say nothing of their own.
 
     >>> is_linked(" as of 3 May 2024 was "), is_linked(" rose less than the rate of ")
@@ -186,7 +204,7 @@ def is_linked(between: str) -> bool:
     """
     for one in reversed(periods(between)):
         between = f"{between[: one.start]} {between[one.end :]}"
-    return len(content_words(between)) <= LINK and not _COMPARES.search(between)
+    return len(content_words(between)) <= most and not _COMPARES.search(between)
 
 
 _NUMBERING = re.compile(r"\s*(?:\d{1,2}(?:\.\d{1,2})+|\d{1,2}[.)])\s")

@@ -16,6 +16,9 @@ from rag.chat.conversation import Conversation
 from rag.chat.scope import Scope
 from rag.connectors.scheduler import Syncing
 from rag.evaluation.lab import Lab
+from rag.grid.cells import CellResult, Words
+from rag.grid.grids import Grids
+from rag.grid.run import GridRuns
 from rag.ingest.library import Library
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import Jobs
@@ -154,12 +157,38 @@ WORKSPACE = {
     "note": None,
     "original": lambda my, ids: my.original(ids["document"]),
     "exported": lambda my, ids: my.exported(ids["conversation"], "md"),
+    "exported_grid": lambda my, ids: my.exported_grid(ids["grid"], "csv"),
     "go_on": lambda my, ids: my.go_on(ids["stopped"]),
     "otherwise": lambda my, ids: my.otherwise(ids["question"], "mine?"),
     "retry": lambda my, ids: my.retry(ids["answer"]),
     "settle": lambda my, ids: my.settle(ids["pending"]),
     "stop": lambda my, ids: my.stop(ids["pending"]),
     "stop_checking": lambda my, ids: my.stop_checking(ids["answer"]),
+}
+GRIDS = {
+    "create": None,
+    "list": None,
+    "get": lambda my, ids: my.get(ids["grid"]),
+    "change": lambda my, ids: my.change(ids["grid"], name="mine now"),
+    "remove": lambda my, ids: my.remove(ids["grid"]),
+    "scope": lambda my, ids: my.scope(ids["grid"]),
+    "documents": lambda my, ids: my.documents(ids["grid"]),
+    "rows": lambda my, ids: my.rows(ids["grid"]),
+    "row": lambda my, ids: my.row(ids["grid"], ids["document"]),
+    "due": lambda my, ids: my.due(ids["grid"]),
+    "estimate": lambda my, ids: my.estimate(ids["grid"]),
+    "keep": lambda my, ids: my.keep(
+        ids["grid"], (ids["document"], "c1"), CellResult("absent"), "mine", (0.0, 0)
+    ),
+    "correct": lambda my, ids: my.correct(ids["grid"], (ids["document"], "c1"), Words("mine")),
+    "lock": lambda my, ids: my.lock(ids["grid"], (ids["document"], "c1")),
+}
+GRID_RUNS = {
+    "recover": None,
+    "start": lambda my, ids: my.start(ids["grid"]),
+    "job": lambda my, ids: my.job(ids["grid"]),
+    "stop": lambda my, ids: my.stop(ids["grid"]),
+    "remove": lambda my, ids: my.remove(ids["grid"]),
 }
 ALLOWANCE = {
     "answer": None,
@@ -180,6 +209,8 @@ FLOOR = {
     Jobs: JOBS,
     Workspace: WORKSPACE,
     Quota: ALLOWANCE,
+    Grids: GRIDS,
+    GridRuns: GRID_RUNS,
 }
 CALLS = [(kind, name) for kind, cases in FLOOR.items() for name, call in cases.items() if call]
 
@@ -190,7 +221,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
     database = Database.open(tmp_path_factory.mktemp("scene") / "data")
     belongings(database, "bob")
     ids = belongings(database, "ann")
-    lanes = {"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1, "check": 1}
+    lanes = {"sync": 2, "read": 2, "embed": 1, "split": 1, "trees": 1, "check": 1, "grid": 1}
     jobs, stop = Jobs(lanes), threading.Event()
     settings = load({"data": database.directory})
     bob = Workspace(database, "bob", jobs, lambda: (settings, None))
@@ -213,6 +244,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]
         Jobs: jobs,
         Workspace: bob,
         Quota: bob.allowance,
+        Grids: bob.grids,
+        GridRuns: bob.grid_runs,
     }
     yield SimpleNamespace(database=database, ids=ids, bobs=parts, running=running)
     stop.set()

@@ -10,6 +10,7 @@ from rag.errors import FootnoteError
 from rag.evaluation.lab import MOST_MADE, Lab
 from rag.evaluation.lab_run import RunProgress, searchable
 from rag.evaluation.question_maker import MakingProgress
+from rag.grid.feedback import cell_cases
 from rag.i18n import N_, _, translated
 from rag.jobs import Job
 from rag.passage import Passage
@@ -387,4 +388,4 @@ def _exported_unhelpful(here: Workspace) -> bytes:
 
 def _exported_cases(here: Workspace) -> bytes:
     here.note("feedback_exported")
-    return to_jsonl(list(cases(here.feedback.answers()))).encode()
+    return to_jsonl([*cases(here.feedback.answers()), *cell_cases(here.grids.store)]).encode()

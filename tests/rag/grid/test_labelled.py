@@ -1,0 +1,34 @@
+"""Values under labels: lines, tables, and captions beneath a value."""
+
+import pytest
+
+from rag.grid.labelled import labelled_values
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Invoice no.: A-7\n", [("Invoice no.", "A-7")]),
+        ("- **Due date:** 3 May\n", [("Due date", "3 May")]),
+        ("請求番号：17\n발행일: 5월 1일\n", [("請求番号", "17"), ("발행일", "5월 1일")]),
+        ("See https://example.org/x\n", []),
+        (
+            "Delaware 94-1672743\n(State of incorporation)\n(Number)\n",
+            [("State of incorporation", "Delaware")],
+        ),
+        ("ACME CORP.\n\n(Exact name of registrant)\n", [("Exact name of registrant", "ACME CORP.")]),
+        ("| Total | 9 EUR |\n|---|---|\n| Tax | 1 EUR |\n", [("Total", "9 EUR"), ("Tax", "1 EUR")]),
+        (
+            "| a | b | c | d |\n|---|---|---|---|\n| No. | 7 | Date | 3 May |\n",
+            [("No.", "7"), ("Date", "3 May")],
+        ),
+        ("Plain words alone.\n", []),
+    ],
+)
+def test_values_are_found_with_their_labels(text: str, found: list[tuple[str, str]]):
+    assert [(one.label, text[one.start : one.end]) for one in labelled_values(text)] == found
+
+
+def test_a_row_knows_the_section_it_stands_in():
+    text = "| | |\n|---|---|\n| Seller | |\n| Name | Brunn |\n"
+    assert [(one.section, one.label) for one in labelled_values(text)] == [("Seller", "Name")]
