@@ -103,9 +103,9 @@ def _show_actions(here: Workspace, grid: Grid, row: DocumentRow, cell: DocumentC
             name = _("Read") if cell.found is None else _("Read again")
             if st.button(name, icon=":material/refresh:", type="tertiary", key="grid-cell-again"):
                 _read_again(here, grid, cell)
-        with st.popover(
-            _("Correct"), icon=":material/edit:", type="tertiary", key=_key("grid-correct", cell)
-        ):
+        # Another key once the cell was changed: the form that was saved closes.
+        form = f"{_key('grid-correct', cell)}-{cell.updated}"
+        with st.popover(_("Correct"), icon=":material/edit:", type="tertiary", key=form):
             _show_correction(here, grid, cell)
         if cell.locked:
             action(_("Unlock"), "lock_open", "grid-unlock", _lock, here, grid, cell, False)
