@@ -82,7 +82,7 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
     page.get_by_role("textbox", name="Rent").fill("1,250 EUR")
     corrected = page.get_by_role("button", name="Rent: €1,250. Corrected by hand. Locked")
     click(page.get_by_role("button", name="Save"), then=corrected)
-    expect(panel).to_contain_text("Found before: €1,200")
+    expect(page.get_by_text("Found before: €1,200")).to_be_visible()
     close(panel)
 
     taken = visitor.download(page.get_by_role("button", name="Download"), "CSV")

@@ -1,5 +1,6 @@
 """Panel of a cell: its value and state, the quote in its document, correction, lock and another reading."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -16,6 +17,7 @@ from ui.chat.citations import PANEL, CitedPassage
 from ui.chat.page_view import icon_button
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, flash, flash_errors
+from ui.grid.table import cell_id
 from ui.grid.values import shown_value, typed_form, typed_value, value_hint
 from ui.grid.view import SIGNS, mark
 
@@ -48,25 +50,32 @@ def show_chosen(here: Workspace, grid: Grid) -> None:
     document_id, _colon, column_id = st.query_params.get(PARAMETER, "").partition(":")
     if not document_id:
         return
-    row = next((one for one in here.grids.rows(grid.id) if one.document.id == document_id), None)
+    rows = here.grids.rows(grid.id)
+    row = next((one for one in rows if one.document.id == document_id), None)
     cell = None if row is None else next((one for one in row.cells if one.column.id == column_id), None)
     if row is None or cell is None:
         st.toast(_("Cell not found. Its document or column may have been deleted."))
         close()
         return
     with st.container(key=PANEL, gap="small"):
-        _show_head(row)
+        _show_head(row, cell, rows)
         _show_cell(cell)
         _show_actions(here, grid, row, cell)
         _show_found(here, grid, cell)
         _show_quotes(here, row, cell)
 
 
-def _show_head(row: DocumentRow) -> None:
+def _show_head(row: DocumentRow, cell: DocumentCell, rows: Sequence[DocumentRow]) -> None:
+    """Show the document's name, Close, and the cells before and after this one, by the grid's order."""
+    cells = [cell_id(one) for other in rows for one in other.cells]
+    at = cells.index(cell_id(cell))
     with st.container(
         key="source-head", horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
     ):
         st.markdown(f"**{label(row.document.name, 80)}**", width="stretch")
+        icon_button(_("Previous cell"), "arrow_back", choose, cells[at - 1] if at else None)
+        after = cells[at + 1] if at + 1 < len(cells) else None
+        icon_button(_("Next cell"), "arrow_forward", choose, after)
         icon_button(_("Close"), "close", close, "", shortcut="Esc")
 
 

@@ -51,7 +51,8 @@ def show_question(rows: Sequence[DocumentRow], columns: Sequence[Column], on_ope
         names = {row.document.id: row.document.name for row in rows}
         for at, statement in enumerate(one for one in answer.statements if one.calculated):
             _show_calculated(statement, names, on_open, at)
-        told = [cell for one in answer.statements if not one.calculated for cell in one.cells]
+        shown = {cell.key for one in answer.statements if one.calculated for cell in one.cells}
+        told = [cell for one in answer.statements for cell in one.cells if cell.key not in shown]
         _show_cells(told, names, on_open, "grid-told")
 
 

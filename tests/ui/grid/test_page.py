@@ -143,7 +143,10 @@ def test_a_cell_opens_its_quote(page: Page, read: str, leases: list[str]):
     said = words(at)
     assert "✓ Verified. The quote below says it." in said and "passages." in said
     assert "**Cited words**" in said and "The monthly rent is EUR 1,200" in said
-    assert not at.exception
+    at = press(at, "Next cell")
+    assert "".join(at.query_params["cell"]) == f"{leases[1]}:begin" and "2 May 2024" in words(at)
+    at = press(at, "Previous cell")
+    assert "".join(at.query_params["cell"]) == f"{leases[0]}:rent" and not at.exception
 
 
 def test_a_cell_is_corrected_locked_and_taken_back(page: Page, here: Workspace, read: str, leases: list[str]):
