@@ -26,6 +26,7 @@ MOST_FAILURES = 5  # of the model, one after another, that end a run
 BUSY_SECONDS: Sequence[float] = (5, 15, 30, 60, 120)
 """Seconds to wait for a busy server that does not say how long; the last one again and again."""
 LONGEST_BUSY = 3600.0  # seconds of waiting without a cell in between, that end a run
+ENDING_SECONDS = 20.0  # that a new run waits for a stopped one
 _LOOK_SECONDS = 0.1
 
 _Due = tuple[DocumentCell, str]
@@ -55,7 +56,10 @@ class GridRuns:
         self._grids, self._owner, self._jobs, self._busy_seconds = grids, owner, jobs, busy_seconds
 
     def start(self, grid_id: str) -> Job[GridProgress]:
-        """Start to read what is due, unless that runs; raises NotFound."""
+        """Start to read what is due, unless that runs; a stopped run ends first. Raises NotFound."""
+        ending = self.job(grid_id)
+        if ending is not None and not self._grids.get(grid_id).running:
+            ending.wait(ENDING_SECONDS)
         self._grids.store.begin_run(grid_id)
         work = partial(self._work, grid_id)
         return self._jobs.start(self._owner, key_of(grid_id), work, lane=GRID)

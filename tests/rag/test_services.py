@@ -17,7 +17,9 @@ from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.settings import Settings
 from rag.workspace import Workspace
 from storage.audit_log import AuditLog
+from storage.documents import Documents
 from storage.errors import DiskFull, NotFound
+from storage.grids import GridStore
 from storage.tables import AuditRow
 
 PEOPLE = 6
@@ -56,6 +58,18 @@ def settled(server: Services, owner: str) -> None:
 def test_a_start_opens_only_what_has_work(many: Services):
     many.warm_up()
     assert open_now(many) == {"person0"}
+
+
+def test_a_start_goes_on_with_the_grids_that_were_to_run(many: Services):
+    store = GridStore(many.database, "person2")
+    (document,) = Documents(many.database, "person2").list()
+    grid = store.create("Fees", [{"id": "fee", "name": "Mooring fee", "kind": "money"}])
+    store.begin_run(grid.id)
+    many.warm_up()
+    job = many.workspace("person2").grid_runs.job(grid.id)
+    assert job is None or job.wait(60)
+    assert [(cell.document_id, cell.column_id) for cell in store.cells(grid.id)] == [(document.id, "fee")]
+    assert store.to_run() == []
 
 
 def test_a_start_logs_which_walls_stand_around_parsers(many: Services, caplog: pytest.LogCaptureFixture):

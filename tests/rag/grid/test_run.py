@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.errors import LLMError
+from rag.errors import LimitReached, LLMError
 from rag.grid.cells import CellResult, Words
 from rag.grid.columns import Column
 from rag.grid.grids import Grids
@@ -14,6 +14,8 @@ from rag.ingest.library import Library
 from rag.jobs import Cancel, Jobs
 from rag.models.llm import LLM
 from rag.models.protocol import LanguageModel, LLMSettings, ObservedModel, Sent
+from rag.quota import Limits, Quota
+from storage.accounts import Account
 from storage.database import Database
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.grid.test_grids import lease, put
@@ -132,6 +134,40 @@ def test_a_stopped_run_goes_on_where_it_was_left(grids: Grids, runs: GridRuns, f
     values = [cell.value for row in grids.rows(grid.id) for cell in row.cells]
     assert values == [Words("May"), Words("June"), *[Words("August")] * 4]
     assert grids.get(grid.id).note == ""
+
+
+def test_a_run_is_begun_anew_while_the_stopped_one_still_ends(grids: Grids, runs: GridRuns, fake: FakeLLM):
+    fake.reply(Reply("May"), Reply("June", hang=True))
+    grid = grids.create("Leases", COLUMNS)
+    first = runs.start(grid.id)
+    while len(fake.requests) < 2:
+        time.sleep(0.01)
+    fake.say("August")
+    runs.stop(grid.id)
+    again = runs.start(grid.id)
+    assert again is not first
+    assert again.wait(30)
+    assert states(grids, grid.id) == ["unconfirmed"] * 6
+    assert not grids.get(grid.id).running
+
+
+def test_a_quota_that_is_used_up_ends_the_run_and_fails_no_cell(
+    database: Database, library: Library, jobs: Jobs, llm: LLM, fake: FakeLLM
+):
+    fake.say("May")
+    account = Account(database, "ann")
+    quota = Quota(account, lambda: Limits(tokens_a_day=25))
+    metered = ObservedModel(llm, meter=quota)
+    grids = Grids(database, library, lambda sent: ModelReader(ObservedModel(metered, sent=sent)))
+    runs = GridRuns(grids, "ann", jobs)
+    grid = grids.create("Leases", COLUMNS)
+    job = runs.start(grid.id)
+    assert job.wait(30)
+    assert isinstance(job.error, LimitReached)
+    assert "tokens today" in grids.get(grid.id).note
+    found = states(grids, grid.id)
+    assert set(found) == {"unconfirmed", None}
+    assert account.used().tokens >= 25
 
 
 def test_a_run_that_the_server_ended_goes_on_after_its_start(

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rag.errors import Cancelled, LLMError, LLMGarbled, LLMRejected, LLMUnreachable
+from rag.errors import Cancelled, LLMBusy, LLMError, LLMGarbled, LLMRejected, LLMUnreachable
 from rag.models.llm import ANSWER_CHARS, LLM
 from rag.models.protocol import LLMSettings
 from tests.rag.fake_llm import FakeLLM, Reply
@@ -135,6 +135,7 @@ def test_a_long_wish_to_wait_is_told_at_once(fake_llm, model):
     fake_llm.reply(Reply(status=429, headers={"retry-after": "600"}))
     started = time.monotonic()
     _, error = collect(model)
+    assert isinstance(error, LLMBusy) and error.wait == 600
     assert "Wait 600 seconds" in str(error)
     assert time.monotonic() - started < 60
     assert len(fake_llm.requests) == 1
