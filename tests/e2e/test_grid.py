@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server, serving
 from tests.e2e.test_accessibility import FOCUSED, tab_to, violations
-from tests.e2e.visitor import Visitor, again, click, close
+from tests.e2e.visitor import Visitor, click, close
 
 Visit = Callable[..., Visitor]
 LEASE = "# Lease\n\nThis lease begins on {day} May 2024. The monthly rent is EUR {rent}. No pets.\n"
@@ -20,7 +20,7 @@ LEASES = (("castle.md", 1, "1,200"), ("mill.md", 2, "900"), ("tower.md", 3, "1,5
 
 @pytest.fixture(scope="module")
 def leases(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Server]:
-    """The application without a model, with an empty grid's worth of documents on their way."""
+    """The application without a model."""
     folder = tmp_path_factory.mktemp("grid")
     shutil.copytree(read, folder / "data")
     with serving(folder) as running:
@@ -93,8 +93,8 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
 
     page.reload()
     expect(corrected).to_be_visible()
-    visitor.go("Grids")
-    page.goto(leases.url + "/grid")
+    title = page.get_by_role("heading", name="Grids", level=1)
+    click(page.get_by_role("button", name="All grids"), then=title)
     click(page.get_by_role("button", name="Leases"), then=corrected)
     assert visitor.strangers() == [] and visitor.errors == []
 
@@ -146,10 +146,7 @@ def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, d
     page, dialog = visitor.page, visitor.page.get_by_role("dialog")
     found = {"grid": violations(page)}
     visitor.fits()
-    again(
-        lambda patience: page.get_by_text("Totals").click(timeout=patience),
-        page.get_by_text("Calculated from"),
-    )
+    click(page.get_by_text("Totals"), then=page.get_by_text("Calculated from the values"))
     visitor.rested()
     found["totals"] = violations(page)
     click(page.get_by_role("button", name="Rent: €900. Verified"), then=dialog)
