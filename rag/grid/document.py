@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import date
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from rag.citations.tables import TableCell, cells
 from rag.grid.cells import Amount, CellQuote
@@ -20,8 +21,10 @@ SEARCHED = 12
 """Passages that a search within the document returns."""
 SHORT = 24
 """Passages of a document that is searched as a whole."""
-MOST_TEXT = 3_000_000
+MOST_TEXT = 1_500_000
 """Characters of a document whose tables and labels are read; what follows is searched only."""
+MOST_LABELLED = 5_000
+"""Labelled values of a document that are compared with a column."""
 _LONGEST_SENTENCE = 1200  # characters
 
 
@@ -78,7 +81,7 @@ class RowDocument:
     @cached_property
     def labelled(self) -> tuple[LabelledValue, ...]:
         """Its labelled values."""
-        return tuple(labelled_values(self.read_text))
+        return tuple(islice(labelled_values(self.read_text), MOST_LABELLED))
 
     @cached_property
     def currency(self) -> str:

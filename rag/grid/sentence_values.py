@@ -165,7 +165,8 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             between = text[min(at.end, near.end) : max(at.start, near.start)]
             most = LINK if at.end <= near.start or not between.isascii() else 0
             lead = text[max(0, near.start - LEAD) : near.start]
-            sure = not is_hedged(told) and is_linked(between, most) and not _COMPARES.search(lead)
+            linked = is_linked(between, most) and not _COMPARES.search(lead)
+            sure = linked and not is_hedged(told) and terms.in_context(text)
             yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
 
 

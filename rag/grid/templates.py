@@ -22,7 +22,8 @@ class TemplateField:
     """Column of a template: name and question by language, and the terms by which documents call it.
 
     `terms` stand for the field's whole name in a label or a sentence; `fact` is what a document says of
-    itself that is the field's value.
+    itself that is the field's value. A sentence is surely of the field only with a word of its `context`: what
+    is paid until a day does not end on it.
     """
 
     id: str
@@ -33,6 +34,7 @@ class TemplateField:
     fact: Fact = ""
     unit: str = ""
     options: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
 
     def column(self, language: str) -> Column:
         """Return the field as a column in a language; in English where it is in no other."""
@@ -66,6 +68,8 @@ def _terms(*lines: str) -> tuple[str, ...]:
     return tuple(term.strip() for line in lines for term in line.split(";") if term.strip())
 
 
+_OF_CONTRACT = _terms("agreement; contract; lease; employment; term; 계약; 기간; 契約; 期間")
+_OF_NOTICE = _terms("terminat; cancel; resign; withdraw; 해지; 종료; 해제; 解約; 解除; 終了")
 CONTRACT = Template("contract", ("Contract", "계약서", "契約書"), (
     TemplateField("parties", "list", ("Parties", "계약 당사자", "契約当事者"),
         ("Who are the parties to the contract?", "계약 당사자는 누구인가요?", "契約の当事者は誰ですか？"),
@@ -73,15 +77,15 @@ CONTRACT = Template("contract", ("Contract", "계약서", "契約書"), (
     TemplateField("start", "date", ("Start", "시작일", "開始日"),
         ("On which day does the contract start?", "계약은 언제 시작되나요?", "契約はいつ始まりますか？"),
         _terms("start date; commencement date; commencement; effective date; effective as of; commences on; commences; begins on; begins; starts on; takes effect; comes into force; in force from; with effect from; dated as of",
-               "개시일; 발효일; 효력 발생일; 계약 시작일; 시작; 부터", "契約開始日; 効力発生日; 発効日; 始期; から")),
+               "개시일; 발효일; 효력 발생일; 계약 시작일; 시작; 부터", "契約開始日; 効力発生日; 発効日; 始期; から"), context=_OF_CONTRACT),
     TemplateField("end", "date", ("End", "종료일", "終了日"),
         ("On which day does the contract end?", "계약은 언제 끝나나요?", "契約はいつ終わりますか？"),
         _terms("end date; expiry date; expiration date; termination date; expires on; expires; ends on; ends; terminates on; continues until; remains in force until; until; through",
-               "만료일; 계약 만료일; 계약 종료일; 만료; 종료; 까지", "契約終了日; 満了日; 終期; 満了; まで")),
+               "만료일; 계약 만료일; 계약 종료일; 만료; 종료; 까지", "契約終了日; 満了日; 終期; 満了; まで"), context=_OF_CONTRACT),
     TemplateField("notice", "number", ("Notice period", "해지 통지 기간", "解約予告期間"),
         ("How long before the end must notice be given?", "해지하려면 얼마 전에 통지해야 하나요?", "解約はどれだけ前に通知しますか？"),
         _terms("notice; notice of termination; prior written notice; written notice; termination notice; period of notice",
-               "해지 통보 기간; 통지 기간; 사전 통지; 서면 통지; 서면으로 통지; 통지; 통보", "予告期間; 通知期間; 書面による通知; 書面で通知; 通知; 予告")),
+               "해지 통보 기간; 통지 기간; 사전 통지; 서면 통지; 서면으로 통지; 통지; 통보", "予告期間; 通知期間; 書面による通知; 書面で通知; 通知; 予告"), context=_OF_NOTICE),
     TemplateField("law", "text", ("Governing law", "준거법", "準拠法"),
         ("Which law governs the contract?", "어느 나라 법이 적용되나요?", "どの国の法律が適用されますか？"),
         _terms("applicable law; choice of law; governed by; construed in accordance with; subject to the laws of", "적용 법률; 적용 법; 적용법", "適用法; 適用法令")),

@@ -16,6 +16,8 @@ LEAST_LABEL = 0.6
 """Least score of a label that may name a column's field."""
 SURE_LABEL = 0.9
 """Least score of a label that names it without doubt."""
+MOST_EXTRA = 0.4
+"""Largest share of a label's words that no term has."""
 _LIGHT = TOTAL | frozenset(tokens("attributable amount unaudited", "en"))
 _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|제외|その他|除く", re.IGNORECASE)
 """Words that make a label another one, and that are no tokens."""
@@ -40,6 +42,7 @@ class ColumnTerms:
     column: Column
     terms: tuple[str, ...]
     fact: Fact = ""
+    context: tuple[str, ...] = ()
 
     @cached_property
     def token_sets(self) -> tuple[frozenset[str], ...]:
@@ -57,6 +60,11 @@ class ColumnTerms:
         """Pattern of the terms in running text, the longest first."""
         parts = [_term_pattern(term) for term in sorted(self.terms, key=len, reverse=True)]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+    def in_context(self, sentence: str) -> bool:
+        """Return True for a sentence with a word that it needs to be surely of the field."""
+        said = sentence.casefold()
+        return not self.context or any(word in said for word in self.context)
 
     def mentions(self, text: str) -> Iterator[Mention]:
         """Yield the terms in a text, in order."""
@@ -98,7 +106,7 @@ class ColumnTerms:
     ) -> float:
         extra = len(core - term) / len(core)
         missing = term - core
-        if extra > 0.34 or len(missing) == len(term):
+        if extra > MOST_EXTRA or len(missing) == len(term):
             return 0.0
         above = missing & under
         around = (missing - above) & beside
@@ -110,6 +118,7 @@ class ColumnTerms:
         return max(0.0, EXACT - 0.6 * extra - 0.8 * lacking / len(term) - 0.15 * other)
 
 
+@lru_cache(maxsize=32_768)  # labels repeat between columns, and between documents of a kind
 def words(text: str) -> frozenset[str]:
     """Return the tokens of a label or a term, with the words that make it another one.
 
@@ -132,7 +141,8 @@ def terms_of(column: Column) -> ColumnTerms:
     names = [column.name, *(parts if len(parts) > 1 else [])]
     terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
     facts: list[Fact] = [field.fact for field in fields if field.fact]
-    return ColumnTerms(column, tuple(terms), facts[0] if facts else "")
+    context = tuple(word for field in fields for word in field.context)
+    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context)
 
 
 def _term_pattern(term: str) -> str:

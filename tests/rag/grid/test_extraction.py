@@ -197,6 +197,22 @@ def test_a_condition_leaves_a_value_unconfirmed(library: Library, put: Put):
 
 
 @pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The first fee is paid until 3 May 2030."),
+        ("ko", "첫 대금은 2030년 5월 3일까지 지급한다."),
+        ("ja", "最初の代金は2030年5月3日までに支払う。"),
+    ],
+)
+def test_a_day_of_something_else_is_not_confirmed_as_the_end(
+    library: Library, put: Put, language: str, text: str
+):
+    contract = put("contract.md", f"# {text[:5]}\n\n{text}\n")
+    end = find_template("contract").columns(language)[2]
+    assert read(library, contract, end)["end"].state in ("unconfirmed", "absent")
+
+
+@pytest.mark.parametrize(
     ("boxes", "yes"),
     [("Yes ☐ No ☒", False), ("Yes ☒ No ☐", True), ("☑ Yes ☐ No", True), ("☐ Yes ☑ No", False)],
 )
