@@ -1,12 +1,10 @@
 """Downloads of a grid."""
 
-from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
-from rag.grid.export import GRID_MEDIA_TYPES, GridForm, export_grid, file_name_of
-from rag.grid.exported import GridExport
+from rag.grid.export import GRID_MEDIA_TYPES, GridForm, file_name_of
 from rag.grid.grids import Grid
 from rag.i18n import N_, _, in_language, language, translated
 from rag.workspace import Workspace
@@ -45,5 +43,4 @@ def _address() -> str:
 
 def _exported(here: Workspace, grid_id: str, form: GridForm, code: str, address: str) -> bytes:
     with in_language(code):  # the server asks for it outside of the page
-        grid = here.grids.get(grid_id)
-        return export_grid(GridExport(grid, here.grids.rows(grid_id), datetime.now(UTC), address), form)
+        return here.exported_grid(grid_id, form, address)
