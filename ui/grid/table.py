@@ -55,16 +55,16 @@ def shown_row(row: DocumentRow, columns: Sequence[Column]) -> ShownCells:
 
 def _shown_cell(cell: DocumentCell) -> ShownCell:
     sign = mark(cell)
-    text = "\n".join(plain_line(line, MAX_VALUE) for line in shown_value(cell.value).splitlines())
+    shown = "\n".join(plain_line(line, MAX_VALUE) for line in shown_value(cell.value).splitlines())
     instead = "" if sign == "unread" else translated(MARKS[sign])
     return ShownCell(
         cell_id(cell),
-        text[:MAX_VALUE] or instead,
+        shown[:MAX_VALUE] or instead,
         SIGNS[sign],
         sign,
         cell_words(cell),
         tuple(translated(FLAGS[flag]) for flag in flags(cell)),
-        cell.column.kind in ("money", "number") and bool(text),
+        cell.column.kind in ("money", "number") and bool(shown),
     )
 
 
