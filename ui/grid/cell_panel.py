@@ -19,7 +19,7 @@ from ui.components.markdown import escape_text, label
 from ui.components.messages import action, flash, flash_errors
 from ui.grid.table import cell_id
 from ui.grid.values import shown_value, typed_form, typed_value, value_hint
-from ui.grid.view import SIGNS, mark
+from ui.grid.view import SIGNS, flags, mark
 
 PARAMETER = "cell"
 _QUOTE = "grid-quote"
@@ -99,7 +99,7 @@ def _notes(cell: DocumentCell) -> list[str]:
         notes.append(_("Read {read} of {total} passages.", read=f"{found.read:,}", total=f"{found.total:,}"))
     if found is not None and found.note and found.state != "failed":
         notes.append(label(translated(found.note), 400))
-    if found is not None and cell.outdated and not cell.locked:
+    if "outdated" in flags(cell):
         notes.append(_("Outdated: the document, the column or the model has changed since it was read."))
     if cell.locked:
         notes.append(_("Locked: no run reads this cell again."))

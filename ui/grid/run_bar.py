@@ -10,6 +10,7 @@ from rag.i18n import _, ngettext, translated
 from rag.workspace import Workspace
 from ui.components.markdown import label
 from ui.components.messages import action
+from ui.grid.view import flags
 from ui.server.services import services
 
 MINUTE, HOUR = 60, 3600  # seconds
@@ -102,7 +103,7 @@ def duration(seconds: float) -> str:
 def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
     """Return what should be known before a run: outdated cells, unread documents, an early end."""
     cells = [cell for row in rows for cell in row.cells]
-    outdated = sum(cell.found is not None and cell.outdated and not cell.locked for cell in cells)
+    outdated = sum("outdated" in flags(cell) for cell in cells)
     waiting = sum(not row.readable for row in rows)
     notes = []
     if outdated:

@@ -66,11 +66,11 @@ def mark(cell: DocumentCell) -> str:
 
 
 def flags(cell: DocumentCell) -> list[str]:
-    """Return the keys in FLAGS that hold for a cell; one never read is not outdated."""
+    """Return the keys in FLAGS that hold for a cell; one never read, or failed, is not outdated."""
     found = cell.found
     calculated = found is not None and found.calculated and cell.corrected is None
     there = {
-        "outdated": found is not None and cell.outdated and not cell.locked,
+        "outdated": cell.outdated and not cell.locked and cell.state not in (None, "failed"),
         "locked": cell.locked,
         "calculated": calculated,
     }

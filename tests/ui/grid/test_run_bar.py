@@ -54,6 +54,7 @@ def test_a_failed_cell_says_why_and_is_due_again(page: Page, here: Workspace):
     at = page("grid", grid=grid.id, cell=f"{document}:rent")
     assert "Read 2 cells" in buttons(at) and "Read again" in buttons(at)
     assert "The last run ended early: The model's server gave no answer." in words(at)
+    assert "utdated" not in words(at)
     assert "! Failed. The model's server gave no answer." in words(at)
     assert shown(at)["groups"][0]["rows"][0]["cells"][1]["sign"] == "!"
 
