@@ -17,6 +17,7 @@ from ui.chat.page import show as show_chat
 from ui.check.page import show as show_check
 from ui.components.messages import show_error, show_flash
 from ui.components.undo import show_undo
+from ui.grid.page import show as show_grid
 from ui.lab.page import show as show_lab
 from ui.library.page import show as show_library
 from ui.server.services import services, workspace
@@ -29,6 +30,7 @@ ICON = str(Path(__file__).with_name("favicon.svg"))
 
 pages.register(
     CHAT=show_chat,
+    GRID=show_grid,
     CHECK=show_check,
     LIBRARY=show_library,
     TREES=show_trees,

@@ -11,6 +11,7 @@ from ui.components.markdown import plain_line
 _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
+    "GRID": ":material/table_chart:",
     "CHECK": ":material/fact_check:",
     "LIBRARY": ":material/library_books:",
     "SETTINGS": ":material/tune:",
@@ -22,6 +23,7 @@ _ICONS = {
 _ADVANCED = frozenset({"LAB", "TREES"})  # linked from the advanced settings, and not in the navigation
 _TITLES = {
     "CHAT": N_("Chat"),
+    "GRID": N_("Grids"),
     "CHECK": N_("Check a text"),
     "LIBRARY": N_("Library"),
     "SETTINGS": N_("Settings"),

@@ -151,7 +151,7 @@ def show_panel(
     """Show the panel on a source, one of the `targets` that its answer cites in this order."""
     with st.container(key=PANEL, gap="small"):
         _show_head(evidence, close, targets)
-        _show_source(evidence, workspace)
+        show_source(evidence, workspace)
 
 
 def _show_head(evidence: CitedPassage, close: Callable[[], None], targets: Sequence[str]) -> None:
@@ -179,7 +179,8 @@ def _find(target: str, workspace: Workspace) -> CitedPassage | None:
     return None
 
 
-def _show_source(evidence: CitedPassage, workspace: Workspace) -> None:
+def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
+    """Show a source inside a panel: its page, and the cited words in context."""
     passage = evidence.passage
     found = workspace.standings.of([passage])[passage.document_id]
     for _place, document_id in workspace.standings.present([passage]):  # it may have been added again
@@ -234,7 +235,8 @@ def _show_statement(evidence: CitedPassage) -> None:
     if evidence.citation is None or quoted:
         return
     statement = " ".join(inert(statement_text(evidence.message, evidence.citation)).split())
-    st.caption(_("Statement: {statement}", statement=safe_answer(statement[:MAX_STATEMENT])))
+    if statement:  # the value of a cell stands above its words
+        st.caption(_("Statement: {statement}", statement=safe_answer(statement[:MAX_STATEMENT])))
     if evidence.citation.note:
         said = DIFFERS if evidence.citation.status == "differs" else CALCULATED
         st.markdown(f"**{translated(said)}:** {label(translated(evidence.citation.note), 400)}")

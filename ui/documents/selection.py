@@ -14,6 +14,7 @@ from ui.chat import scope
 from ui.components.markdown import label, plain_line
 from ui.components.messages import action, dialog, flash, flash_errors
 from ui.documents.collections import UNSORTED
+from ui.grid.rows import choose_rows
 
 SELECTED, _VERSION = "documents-selected", "documents-selected-version"
 
@@ -71,6 +72,9 @@ def show_actions(
     if show_chat(records, key=key):
         after()
         st.switch_page(pages.CHAT)
+    if st.button(_("Make a grid"), icon=":material/table_chart:", type="tertiary", key=f"{key}-grid"):
+        choose_rows([record.id for record in records])
+        st.switch_page(pages.GRID)
     show_filing(records, here, key=key)
     action(_("Delete"), "delete", f"{key}-delete", delete, records, here, after)
 

@@ -1,0 +1,165 @@
+"""A grid of three leases: made, read without a model, opened, corrected, taken away and found again."""
+
+import csv
+import io
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Server, serving
+from tests.e2e.test_accessibility import FOCUSED, tab_to, violations
+from tests.e2e.visitor import Visitor, click, close
+
+Visit = Callable[..., Visitor]
+LEASE = "# Lease\n\nThis lease begins on {day} May 2024. The monthly rent is EUR {rent}. No pets.\n"
+LEASES = (("castle.md", 1, "1,200"), ("mill.md", 2, "900"), ("tower.md", 3, "1,500"))
+
+
+@pytest.fixture(scope="module")
+def leases(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Server]:
+    """The application without a model."""
+    folder = tmp_path_factory.mktemp("grid")
+    shutil.copytree(read, folder / "data")
+    with serving(folder) as running:
+        yield running
+
+
+def add(visitor: Visitor) -> None:
+    files = [
+        {"name": name, "mimeType": "text/markdown", "buffer": LEASE.format(day=day, rent=rent).encode()}
+        for name, day, rent in LEASES
+    ]
+    visitor.add(*files)
+    for name, _day, _rent in LEASES:
+        expect(visitor.row(name)).to_contain_text("Ready")
+
+
+def make(visitor: Visitor) -> None:
+    """Select the leases in the library and make a grid of them."""
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    for at, (name, _day, _rent) in enumerate(LEASES, 1):
+        chosen = page.get_by_text(f"{at} selected", exact=True)
+        click(page.get_by_role("checkbox", name=f"Select {name}"), then=chosen)
+    click(page.get_by_role("button", name="Make a grid"), then=dialog.get_by_label("Name"))
+    dialog.get_by_label("Name").fill("Leases")
+    title = page.get_by_role("heading", name="Leases", level=1)
+    click(dialog.get_by_role("button", name="Make the grid"), then=title)
+
+
+def add_column(visitor: Visitor, name: str, kind: str, at: int) -> None:
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    field = dialog.get_by_label("Name")
+    click(page.get_by_role("button", name="Add column"), then=field)
+    field.fill(name)
+    box, option = (
+        dialog.get_by_role("combobox", name="Kind"),
+        page.get_by_role("option", name=kind, exact=True),
+    )
+    click(box, option, then=lambda patience: expect(box).to_have_value(kind, timeout=patience))
+    header = page.get_by_role("columnheader", name=name)
+    click(dialog.get_by_role("button", name="Save"), then=header)
+    expect(page.get_by_role("columnheader")).to_have_count(at + 1)
+
+
+def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tmp_path: Path):
+    visitor = visit(leases.url + "/library")
+    page, panel = visitor.page, visitor.page.get_by_role("dialog")
+    add(visitor)
+    make(visitor)
+    add_column(visitor, "Rent", "Money", 1)
+    add_column(visitor, "Beginning of the lease", "Date", 2)
+    start = page.get_by_role("button", name="Read 6 cells")
+    click(start, then=page.get_by_text("All cells are read."))
+
+    rent = page.get_by_role("button", name="Rent: €1,200. Verified")
+    click(rent, then=panel)
+    expect(panel).to_contain_text("The monthly rent is EUR 1,200")
+    expect(panel).to_contain_text("Read 1 of 1 passages.")
+    click(panel.get_by_role("button", name="Correct"), then=page.get_by_role("textbox", name="Rent"))
+    page.get_by_role("textbox", name="Rent").fill("1,250 EUR")
+    corrected = page.get_by_role("button", name="Rent: €1,250. Corrected by hand. Locked")
+    click(page.get_by_role("button", name="Save"), then=corrected)
+    expect(page.get_by_text("Found before: €1,200")).to_be_visible()
+    close(panel)
+
+    taken = visitor.download(page.get_by_role("button", name="Download"), "CSV")
+    taken.save_as(tmp_path / "leases.csv")
+    lines = list(csv.reader(io.StringIO((tmp_path / "leases.csv").read_text("utf-8-sig"))))
+    assert [line[0] for line in lines[1:]] == ["castle.md", "mill.md", "tower.md"]
+    assert "1250" in lines[1] and "900" in lines[2]
+
+    page.reload()
+    expect(corrected).to_be_visible()
+    title = page.get_by_role("heading", name="Grids", level=1)
+    click(page.get_by_role("button", name="All grids"), then=title)
+    click(page.get_by_role("button", name="Leases"), then=corrected)
+    assert visitor.strangers() == [] and visitor.errors == []
+
+
+def opened(leases: Server, visit: Visit, **how: object) -> Visitor:
+    """Open the grid that the first test has made."""
+    visitor = visit(leases.url + "/grid", **how)
+    page = visitor.page
+    cell = page.get_by_role("button", name="Rent: €900. Verified")
+    click(page.get_by_role("button", name="Leases"), then=cell)
+    visitor.rested()
+    return visitor
+
+
+def test_the_arrow_keys_walk_through_the_table(leases: Server, visit: Visit):
+    visitor = opened(leases, visit)
+    page, keyboard, panel = visitor.page, visitor.page.keyboard, visitor.page.get_by_role("dialog")
+    tab_to(page, "button.cell")
+    keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUSED, '[aria-label="Rent: €900. Verified"]')
+    keyboard.press("ArrowRight")
+    assert page.evaluate(FOCUSED, '[aria-label^="Beginning of the lease: 2 May 2024"]')
+    keyboard.press("Home")
+    assert page.evaluate(FOCUSED, '[aria-label="Select mill.md"]')
+    keyboard.press("End")
+    keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    visitor.rested()
+    assert page.evaluate(FOCUSED, '[aria-label^="Beginning of the lease: 2 May 2024"]')
+    assert visitor.errors == []
+
+
+def test_the_table_is_sorted_and_filtered(leases: Server, visit: Visit):
+    visitor = opened(leases, visit)
+    page = visitor.page
+    names = page.locator("tbody button.open")
+    click(page.get_by_role("button", name="Rent", exact=True), then=page.locator('th[aria-sort="ascending"]'))
+    expect(names).to_have_text(["mill.md", "castle.md", "tower.md"])
+    page.get_by_role("textbox", name="Filter").fill("3 May")
+    expect(names).to_have_text(["tower.md"])
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, dark: bool):
+    visitor = opened(leases, visit, width=width, height=2400, dark=dark)
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    found = {"grid": violations(page)}
+    visitor.fits()
+    click(page.get_by_text("Totals"), then=page.get_by_text("Calculated from the values"))
+    visitor.rested()
+    found["totals"] = violations(page)
+    click(page.get_by_role("button", name="Rent: €900. Verified"), then=dialog)
+    visitor.rested()
+    found["cell"] = violations(page)
+    close(dialog)
+    click(page.get_by_role("button", name="Add column"), then=dialog.get_by_label("Name"))
+    visitor.rested()
+    found["column"] = violations(page)
+    close(dialog)
+    page.goto(leases.url + "/grid")
+    click(page.get_by_role("button", name="New grid"), then=dialog.get_by_label("Name"))
+    visitor.rested()
+    found["new grid"] = violations(page)
+    assert {state: nodes for state, nodes in found.items() if nodes} == {}
+    assert len(found) == 5

@@ -1,0 +1,1 @@
+"""Grid page: the same questions over many documents, as a table whose cells open their words."""

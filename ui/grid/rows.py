@@ -1,0 +1,127 @@
+"""Choice of a grid's rows, and the dialogs that make a grid and change its rows."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from rag.grid.columns import Column
+from rag.grid.grids import Grid
+from rag.grid.templates import TEMPLATES, find_template
+from rag.i18n import N_, _, enumerated, language, ngettext
+from rag.workspace import Workspace
+from storage.choices import Chosen
+from storage.grids import MAX_GRID_NAME, GridScope
+from ui.chat.scope import distinct
+from ui.components.markdown import plain_line
+from ui.components.messages import dialog, show_refusal
+
+PARAMETER = "grid"
+_NEXT = "grid-next-rows"
+_KINDS = ("collections", "tags", "documents")
+
+
+def choose_rows(document_ids: Sequence[str]) -> None:
+    """Have the grid page open the form of a new grid over these documents."""
+    st.session_state[_NEXT] = list(document_ids)
+
+
+def chosen_rows() -> list[str] | None:
+    """Return the documents that a new grid is wished over, once; None where none is wished."""
+    chosen: list[str] | None = st.session_state.pop(_NEXT, None)
+    return chosen
+
+
+def rows_in_words(scope: Sequence[Chosen]) -> str:
+    """Return what the rows of a grid are chosen by."""
+    if not scope:
+        return _("All documents; new ones join")
+    documents = sum(one.kind == "document" for one in scope)
+    named = [plain_line(one.name, 60) for one in scope if one.kind != "document"][:5]
+    if documents:
+        named.append(ngettext("{count} document", "{count} documents", documents))
+    return enumerated(named)
+
+
+@dialog(N_("New grid"), ":material/table_chart:", "medium")
+def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
+    """Ask for name, rows and columns of a grid, make it and open it."""
+    hint = _("Contracts 2026")
+    name = st.text_input(_("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=hint)
+    scope = _pick_rows(here, GridScope(documents=document_ids), "new")
+    template = st.selectbox(
+        _("Columns"),
+        ["", *(one.id for one in TEMPLATES)],
+        format_func=lambda id_: find_template(id_).title(language()) if id_ else _("None yet: I add my own"),
+        key="grid-new-template",
+    )
+    if template:
+        st.caption(_("Columns: {names}", names=" · ".join(one.name for one in _template_columns(template))))
+    if st.button(_("Make the grid"), type="primary", key="grid-new-now"):
+        with show_refusal():
+            columns = _template_columns(template) if template else []
+            made = here.grids.create(name or _("Grid"), columns, scope)
+            st.query_params[PARAMETER] = made.id
+            st.rerun()
+
+
+def _template_columns(template: str) -> list[Column]:
+    return find_template(template).columns(language())
+
+
+@dialog(N_("Rows"), ":material/table_rows:", "medium")
+def change_rows(here: Workspace, grid: Grid) -> None:
+    """Ask for the rows of a grid, and keep them."""
+    chosen = here.grids.scope(grid.id)
+    ids = {kind: [one.id for one in chosen if one.kind == kind and one.there] for kind in _SINGULAR.values()}
+    filters = [(one.kind, one.id) for one in chosen if one.kind not in _SINGULAR.values()]
+    now = GridScope(ids["collection"], ids["document"], ids["tag"], filters)
+    scope = _pick_rows(here, now, grid.id)
+    st.caption(_("Cells of documents that leave the grid are kept, and come back with them."))
+    if st.button(_("Save"), type="primary", key=f"grid-rows-now-{grid.id}"):
+        with show_refusal():
+            here.grids.change(grid.id, scope=scope)
+            st.rerun()
+
+
+def _name_of(names: Mapping[str, str], id_: str) -> str:
+    return names.get(id_, id_)
+
+
+_SINGULAR = {"collections": "collection", "tags": "tag", "documents": "document"}
+
+
+def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
+    """Show what the rows can be chosen by; nothing chosen is every document."""
+    records = [record for record in here.documents() if record.replaces is None]
+    options = {
+        "collections": {one.id: plain_line(one.name, 80) for one in here.library.collections.list()},
+        "tags": {one.id: plain_line(one.name, 80) for one in here.tags.list()},
+        "documents": distinct({record.id: plain_line(record.name, 80) for record in records}),
+    }
+    titles = {"collections": _("Collections"), "tags": _("Tags"), "documents": _("Documents")}
+    picked = {}
+    for kind in _KINDS:
+        names = options[kind]
+        before = [id_ for id_ in getattr(now, kind) if id_ in names]
+        picked[kind] = (
+            st.multiselect(
+                titles[kind],
+                list(names),
+                default=before,
+                format_func=partial(_name_of, names),
+                placeholder=_("None selected"),
+                key=f"grid-{kind}-{key}",
+            )
+            if names
+            else []
+        )
+    if not any(picked.values()):
+        st.caption(
+            ngettext(
+                "Nothing selected: the grid has all documents ({count} now), and new ones join.",
+                "Nothing selected: the grid has all documents ({count} now), and new ones join.",
+                len(records),
+            )
+        )
+    return GridScope(picked["collections"], picked["documents"], picked["tags"], now.filters)
