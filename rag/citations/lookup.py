@@ -400,6 +400,7 @@ class TableLookup:
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
             and len(placed.lacks(said.rest)) <= SPARE
             and not placed.lacks(said.rest & said.names)
+            and not _may_be_scaled(asked.quantity, placed.cell)
             and (len(said.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
         )
 
@@ -693,6 +694,15 @@ def _comparable(quantity: Quantity, text: str, cell: TableCell) -> bool:
     unit = re.sub(r"[\d.,\s]+", "", text[quantity.start : quantity.end]).casefold()
     labels = f"{cell.row} {cell.column} {cell.around}".casefold()
     return not cell.quantity.unit and quantity.unit not in MONEY and bool(unit) and unit in labels
+
+
+def _may_be_scaled(quantity: Quantity, cell: TableCell) -> bool:
+    """Return True where a number is a cell's in thousands or more, and no scale of its table is known."""
+    told = cell.quantity
+    return abs(told.value) == abs(cell.written.value) and any(
+        quantity.fits(replace(told, value=told.value * scale, step=told.step * scale))
+        for scale in map(Decimal, (10**3, 10**6, 10**9))
+    )
 
 
 def _fits(quantity: Quantity, placed: _Placed, lead: str) -> bool:

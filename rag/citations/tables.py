@@ -88,16 +88,17 @@ def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
     [('Mac', '2023', '6840000000')]
     """
     lines = [_Line(match[0], match.start()) for match in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", text)]
-    found: list[TableCell] = []
-    at = table = 0
+    head = _continued(lines, above)
+    at = _rows_end(lines, 0) if head else 0
+    found = list(_markdown(head, lines[:at], (), (above, about), 0))
+    table = int(bool(found))
     while at < len(lines) and len(found) < MOST_CELLS:
         end = _markdown_end(lines, at)
-        rows = (
-            list(_markdown(lines[at:end], lines[max(0, at - 4) : at], (above, about), table))
-            if end > at
-            else []
-        )
-        if end == at:
+        if end > at:
+            head = [cell for cell, _ in split_row(lines[at].text)]
+            before = lines[max(0, at - 4) : at]
+            rows = list(_markdown(head, lines[at + 2 : end], before, (above, about), table))
+        else:
             end, rows = _loose(lines, at, (above, about), table)
         found += rows
         table += bool(rows)
@@ -109,10 +110,25 @@ def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
 def _markdown_end(lines: Sequence[_Line], at: int) -> int:
     if at + 1 >= len(lines) or "|" not in lines[at].text or not _RULE.match(lines[at + 1].text):
         return at
-    end = at + 2
-    while end < len(lines) and "|" in lines[end].text:
-        end += 1
-    return end
+    return _rows_end(lines, at + 2)
+
+
+def _rows_end(lines: Sequence[_Line], at: int) -> int:
+    return next((end for end in range(at, len(lines)) if "|" not in lines[end].text), len(lines))
+
+
+def _continued(lines: Sequence[_Line], above: str) -> list[str]:
+    """Return the head of the table that a passage begins within, none where its columns cannot be told.
+
+    It is the last part of the heading path, without cells that are empty, as the first one often is.
+    """
+    if not lines or not lines[0].text.lstrip().startswith("|") or _markdown_end(lines, 0):
+        return []
+    head = above.rpartition(" > ")[2].split(" | ")
+    width = len(split_row(lines[0].text))
+    if len(head) not in (width, width - 1) or len(head) < 2 or head[-1].endswith("…"):
+        return []
+    return [*[""] * (width - len(head)), *head]
 
 
 def split_row(line: str) -> list[tuple[str, int]]:
@@ -133,15 +149,15 @@ def split_row(line: str) -> list[tuple[str, int]]:
 
 
 def _markdown(
-    lines: Sequence[_Line], before: Sequence[_Line], over: tuple[str, str], table: int
+    head: Sequence[str], lines: Sequence[_Line], before: Sequence[_Line], over: tuple[str, str], table: int
 ) -> Iterator[TableCell]:
+    """Yield the cells of rows under a head; `before` are the lines above the table."""
     above, about = over
-    head = [cell for cell, _ in split_row(lines[0].text)]
     caption = " ".join(line.text for line in before if "|" not in line.text)
     around = f"{above} {caption} {head[0] if head else ''}"
     columns = [_column(text) for text in head]
     section = ""
-    for line in lines[2:]:
+    for line in lines:
         row = split_row(line.text)
         values = [(cell, at) for cell, at in row[1:] if cell]
         if row and row[0][0] and not values:
