@@ -31,6 +31,7 @@ from storage.records import DocumentFact
 HEAD = 4000  # characters in which a document introduces itself
 BYLINE = 800  # characters in which the authors of a paper stand
 CALLED = 40_000  # characters in which it is seen how a company is called for short
+USUAL_UNIT = 0.9  # share of the remarks on a unit from which it is the document's
 DEFINITIONS = 200_000  # characters in which definitions are looked for
 MOST_OF_A_KIND = 40
 MADE = "file made"
@@ -370,11 +371,12 @@ def _long_form(short: str, before: str) -> str:
 
 
 def _units(text: str) -> Iterator[DocumentFact]:
-    """Yield the unit of the tables where all that name one name the same."""
+    """Yield the unit of the tables where nearly all that name one name the same."""
     found = [(_unit(match), match) for match in _UNIT.finditer(text[:DEFINITIONS])]
-    if found and len({unit for unit, _ in found}) == 1:
-        unit, match = found[0]
-        yield DocumentFact("unit", unit, *match.span())
+    if found:
+        usual, times = Counter(unit for unit, _ in found).most_common(1)[0]
+        if times >= USUAL_UNIT * len(found):
+            yield DocumentFact("unit", usual, *next(match.span() for unit, match in found if unit == usual))
 
 
 def _unit(match: re.Match[str]) -> str:

@@ -46,6 +46,12 @@ def test_the_year_of_a_law_is_no_period():
     assert values(facts("# Report of 1934\n\nIt is so."), "period") == ["1934"]
 
 
+def test_the_unit_of_nearly_all_tables_is_the_documents():
+    text = "(in millions)\n\n" * 9 + "(in thousands)\n"
+    assert values(facts(text), "unit") == ["in millions"]
+    assert values(facts(text + "(in thousands)\n"), "unit") == []
+
+
 def test_each_fact_is_kept_with_the_words_it_was_read_from():
     quoted = {fact.kind: FILING[fact.start : fact.end] for fact in facts(FILING) if fact.start is not None}
     assert quoted["form"] == "10-Q"
