@@ -14,7 +14,7 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _CAPTION = re.compile(
-    r"^(?P<value>[^\n(|]{2,120}?)[ \t]*\n{1,2}"
+    r"^(?P<value>(?:\(\d{2,4}\)[ \t]*)?[^\n(|]{2,120}?)[ \t]*\n{1,2}"
     r"(?P<caption>\([^\n]{3,120}(?:\n(?:\(|[a-zA-Z][^\n]{0,80}\))[^\n]{0,100}){0,3})",
     re.MULTILINE,
 )

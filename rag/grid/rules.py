@@ -4,6 +4,7 @@ In this order of trust: what the document says of itself, values under a label, 
 period, sentences that name the field, and the sentence that answers the question best.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rag.chat.extractive import decide
@@ -24,6 +25,7 @@ from rag.grid.values import LONGEST, find_values
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.text.language import language
+from rag.text.tokenize import tokens
 
 FACT = 2.0
 """Score of what a document says of itself."""
@@ -115,8 +117,25 @@ def _same_language(column: Column, passages: Sequence[Passage]) -> bool:
     return any(language(passage.text) == language(column.asked) for passage in passages)
 
 
+_RULE = re.compile(r"[_=–—-]{3,}")
+_NUMBERED = frozenset(tokens("no number nr id"))
+
+
+def without_label(words: str, label: str) -> str:
+    r"""Return a text without a drawn line, and without a label before its first word with a digit.
+
+    >>> without_label("Commission File No. 000-22513\n_____", "Commission file number")
+    '000-22513'
+    """
+    told = _RULE.sub(" ", words).split()
+    known = {*tokens(label), *_NUMBERED}
+    first = next((at for at, word in enumerate(told) if not known.issuperset(tokens(word))), 0)
+    labelled = first and any(letter.isdigit() for letter in told[first])
+    return " ".join(told[first:] if labelled else told)
+
+
 def _value_in(words: str, column: Column) -> CellValue | None:
     if column.kind == "text":
-        return Words(" ".join(words.split())[:LONGEST])
+        return Words(without_label(words, column.name)[:LONGEST])
     found = next(find_values(words, column), None)
     return None if found is None else found.value

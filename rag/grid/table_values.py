@@ -6,7 +6,7 @@ year, or of nine months in place of three, is another one.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 from operator import attrgetter
@@ -15,6 +15,7 @@ from typing import Literal
 from rag.citations.periods import StatedTime, periods
 from rag.citations.tables import TableCell
 from rag.grid.candidates import Candidate
+from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
@@ -28,6 +29,14 @@ AMBIGUOUS = 0.25
 """Loss of score where several numbers of a row are of the same period."""
 _SHARE = re.compile(r"\bas a per ?cent|\bpercentage of|% of|비율|구성비|構成比|割合", re.IGNORECASE)
 """Words over a table of shares, whose numbers are no amounts."""
+_OUTFLOW = re.compile(
+    r"\b(?:expenses?|costs?|paid|payments?|purchases?|repurchases?|charges|depreciation|dividends)\b"
+    r"|비용|원가|지급|費用|原価|支払",
+    re.IGNORECASE,
+)
+"""Sums that go out: a table may state them in brackets, where it subtracts them."""
+_EITHER = re.compile(r"\(|\bnet\b|순|純", re.IGNORECASE)
+"""Marks of a row whose numbers may have either sign: "Other income (expense)"."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +120,16 @@ def _of_row(
     ]
     same = [cell for cell, fit in able if fit == "same"]
     for cell, fit in able:
-        value = document.amount(cell, column)
+        value = _unsigned(document.amount(cell, column), cell)
         alone = len(same) == 1 if fit == "same" else len(row) == 1 and not same
         score = label + _FITS[fit] - (0.0 if alone else AMBIGUOUS)
         yield Candidate(value, cell.row_start, cell.row_end, score, alone and label >= SURE_LABEL)
+
+
+def _unsigned(value: Amount, cell: TableCell) -> Amount:
+    """Return the size of a sum that goes out: 617 of "Interest expense | (617)"."""
+    goes_out = _OUTFLOW.search(cell.row) and not _EITHER.search(cell.row)
+    return replace(value, amount=abs(value.amount)) if goes_out else value
 
 
 def _unit_fits(cell: TableCell, column: Column) -> bool:

@@ -174,6 +174,18 @@ def test_the_period_that_a_column_names_goes_before_that_of_the_document(library
     assert read(library, report, cost)["cost"].value == money("2000000", "")
 
 
+@pytest.mark.parametrize(
+    ("row", "amount"),
+    [("Interest expense", "617"), ("Other income (expense), net", "-617"), ("Result", "-617")],
+)
+def test_a_sum_that_goes_out_has_no_sign(library: Library, put: Put, row: str, amount: str):
+    report = put(
+        "report.md", f"# Mill\n\n| In dollars | 2023 |\n|---|---|\n| {row} | $(617) |\n| Tax | $8 |\n"
+    )
+    value = read(library, report, Column("sum", row, kind="money"))["sum"].value
+    assert value == money(amount, "USD")
+
+
 def test_a_row_with_two_figures_of_the_period_is_not_confirmed(library: Library, put: Put):
     report = put(
         "report.md",

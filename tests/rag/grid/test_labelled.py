@@ -17,6 +17,7 @@ from rag.grid.labelled import labelled_values
             [("State of incorporation", "Delaware")],
         ),
         ("ACME CORP.\n\n(Exact name of registrant)\n", [("Exact name of registrant", "ACME CORP.")]),
+        ("(206) 266-1000\n(Telephone number)\n", [("Telephone number", "(206) 266-1000")]),
         ("| Total | 9 EUR |\n|---|---|\n| Tax | 1 EUR |\n", [("Total", "9 EUR"), ("Tax", "1 EUR")]),
         (
             "| a | b | c | d |\n|---|---|---|---|\n| No. | 7 | Date | 3 May |\n",
