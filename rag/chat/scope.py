@@ -210,9 +210,14 @@ class DocumentFilter:
     @classmethod
     def of(cls, chosen: Iterable[Chosen]) -> "DocumentFilter":
         """Return the filter that is among the choices of a conversation."""
+        return cls.of_pairs((one.kind, one.id) for one in chosen)
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[tuple[str, str]]) -> "DocumentFilter":
+        """Return the filter of `choices`, by kind and value; other kinds are none of it."""
         values: dict[str, list[str]] = {}
-        for one in chosen:
-            values.setdefault(one.kind, []).append(one.id)
+        for kind, value in pairs:
+            values.setdefault(kind, []).append(value)
         days = (values.get(kind, [""])[0] for kind in ("since", "until"))
         since, until = (date.fromisoformat(day) if day else None for day in days)
         return cls(frozenset(values.get("type", ())), since, until)

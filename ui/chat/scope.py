@@ -168,7 +168,8 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
         wanted = _pick(_("Collections"), collections, "collection", chosen)
         single = _pick(_("Documents"), names, "document", chosen)
         tags = _pick(_("Tags"), tagged, "tag", chosen)
-        of = _pick_filter(names.values(), chosen)
+        now = DocumentFilter.of(chosen)
+        of = pick_filter(names.values(), now, "scope-" + "-".join(value for _, value in now.choices))
         with st.container(horizontal=True, gap="small"):
             search = st.form_submit_button(_("Search these"), type="primary")
             search_all = st.form_submit_button(_("Search all documents"), disabled=not chosen)
@@ -186,17 +187,15 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
         st.rerun()
 
 
-def _pick_filter(names: Iterable[str], chosen: Sequence[Chosen]) -> DocumentFilter:
-    """Show file types and days to choose documents by; another choice in another tab gives them new keys."""
-    now = DocumentFilter.of(chosen)
-    mark = "-".join(value for _, value in now.choices)
+def pick_filter(names: Iterable[str], now: DocumentFilter, key: str) -> DocumentFilter:
+    """Show file types and days to choose documents by, under keys that begin with `key`."""
     types = sorted({*now.types, *(kind for name in names if (kind := file_type(name)))})
     picked = st.multiselect(
-        _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"scope-types-{mark}"
+        _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"{key}-types"
     )
     with st.container(horizontal=True, gap="small"):
-        since = st.date_input(_("Dated from"), value=now.since, min_value=OLDEST, key=f"scope-since-{mark}")
-        until = st.date_input(_("Dated to"), value=now.until, min_value=OLDEST, key=f"scope-until-{mark}")
+        since = st.date_input(_("Dated from"), value=now.since, min_value=OLDEST, key=f"{key}-since")
+        until = st.date_input(_("Dated to"), value=now.until, min_value=OLDEST, key=f"{key}-until")
     return DocumentFilter(frozenset(picked), since, until)
 
 

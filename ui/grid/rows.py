@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from rag.chat.scope import DocumentFilter
 from rag.grid.columns import Column
 from rag.grid.grids import Grid
 from rag.grid.templates import TEMPLATES, find_template
@@ -12,7 +13,7 @@ from rag.i18n import N_, _, enumerated, language, ngettext
 from rag.workspace import Workspace
 from storage.choices import Chosen
 from storage.grids import MAX_GRID_NAME, GridScope
-from ui.chat.scope import distinct
+from ui.chat.scope import distinct, pick_filter
 from ui.components.markdown import plain_line
 from ui.components.messages import dialog, show_refusal
 
@@ -116,7 +117,10 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
             if names
             else []
         )
-    if not any(picked.values()):
+    of = pick_filter(
+        [record.name for record in records], DocumentFilter.of_pairs(now.filters), f"grid-filter-{key}"
+    )
+    if not any(picked.values()) and of == DocumentFilter():
         st.caption(
             ngettext(
                 "Nothing selected: the grid has all documents ({count} now), and new ones join.",
@@ -124,4 +128,4 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
                 len(records),
             )
         )
-    return GridScope(picked["collections"], picked["documents"], picked["tags"], now.filters)
+    return GridScope(picked["collections"], picked["documents"], picked["tags"], of.choices)

@@ -141,8 +141,8 @@ def test_documents_are_chosen_by_type_and_date(page: Page, here: Workspace):
     at = page("chat", chat=chat)
     at.session_state["scope-expander"] = True
     at.run()
-    at.multiselect(key="scope-types-").set_value([".md"])
-    at.date_input(key="scope-until-").set_value(date(2023, 12, 31))
+    at.multiselect(key="scope--types").set_value([".md"])
+    at.date_input(key="scope--until").set_value(date(2023, 12, 31))
     next(button for button in at.button if button.label == "Search these").click().run()
     assert scope_of(here.choices, chat, here.library.profiles).document_ids == {ids["a.md"]}
     assert chips(at) == ["*Remove* .md files", "*Remove* to 2023-12-31"]
@@ -159,7 +159,7 @@ def test_a_filter_that_no_document_passes_leaves_the_choice(page: Page, here: Wo
     at = page("chat", chat=chat)
     at.session_state["scope-expander"] = True
     at.run()
-    at.date_input(key="scope-until-").set_value(date(1950, 1, 1))
+    at.date_input(key="scope--until").set_value(date(1950, 1, 1))
     next(button for button in at.button if button.label == "Search these").click().run()
     assert here.choices.of(chat) == before
 

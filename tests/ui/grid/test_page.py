@@ -100,6 +100,23 @@ def test_a_grid_is_made_of_a_template(dialog: Page, here: Workspace, leases: lis
     assert not at.exception
 
 
+def test_rows_are_chosen_by_type_and_date_and_later_documents_join(dialog: Page, here: Workspace):
+    grid = here.grids.create("Notes", [BEGIN])
+    at = dialog("rows", f"change_rows(here, here.grids.get({grid.id!r}))")
+    assert not at.multiselect(key=f"grid-filter-{grid.id}-types").options
+    lease = here.library.add("lease.md", b"# Lease\n\nIt began.")[0].id
+    note = here.library.add("note.txt", b"It ended.")[0].id
+    for id_ in (lease, note):
+        list(here.library.read(id_))
+    at = at.run()
+    at.multiselect(key=f"grid-filter-{grid.id}-types").set_value([".md"])
+    press(at, "Save")
+    assert [row.document.id for row in here.grids.rows(grid.id)] == [lease]
+    later = here.library.add("later.md", b"# Lease\n\nIt began later.")[0].id
+    list(here.library.read(later))
+    assert {row.document.id for row in here.grids.rows(grid.id)} == {lease, later}
+
+
 def test_the_size_of_a_run_is_said_before_it(page: Page, here: Workspace, leases: list[str]):
     grid = here.grids.create("Leases", [BEGIN, RENT])
     at = page("grid", grid=grid.id)
