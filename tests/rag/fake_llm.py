@@ -284,8 +284,9 @@ class _Handler(BaseHTTPRequestHandler):
         until = time.monotonic() + seconds
         while True:
             left = max(0.0, min(until - time.monotonic(), 0.1))
-            readable, _, _ = select.select([self.connection], [], [], left)
-            if readable and self.connection.recv(1, socket.MSG_PEEK) == b"":
+            poll = select.poll()  # unlike select, for connections of any number
+            poll.register(self.connection, select.POLLIN)
+            if poll.poll(left * 1000) and self.connection.recv(1, socket.MSG_PEEK) == b"":
                 raise _Gone
             if self.server.fake.closing or time.monotonic() >= until:
                 return

@@ -363,7 +363,8 @@ def test_a_backup_that_the_disk_keeps_otherwise_is_noticed_and_not_kept(database
     add(database, "ann", "castle.md", b"castle" * 10_000)
 
     def lie(file):
-        file.seek(20_000)  # within the original
+        original = (tmp_path / ".all.tar.part").read_bytes().find(b"castle")
+        file.seek(original if original > 0 else 20_000)  # an encrypted one has no byte that does not count
         file.write(b"!")
         file.flush()
 

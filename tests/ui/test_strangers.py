@@ -53,6 +53,7 @@ LIBRARY = {
     "parse": None,
     "profiles": None,
     "rarity": None,
+    "texts_about": None,
     "read_missing_facts": None,
     "rebuild_vectors": None,
     "recover": None,

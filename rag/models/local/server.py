@@ -266,7 +266,9 @@ class LocalModel(contextlib.AbstractContextManager["LocalModel"]):
     ) -> str:
         assert child.stdout is not None  # noqa: S101 - a pipe, see `_spawn`
         until = time.monotonic() + START_SECONDS
-        while not select.select([child.stdout], [], [], LOOK)[0]:
+        poll = select.poll()  # unlike select, for files of any number
+        poll.register(child.stdout, select.POLLIN)
+        while not poll.poll(LOOK * 1000):
             _raise_if_cancelled(cancelled)
             if time.monotonic() > until:
                 raise OwnModelUnusable(

@@ -93,12 +93,12 @@ TOLD = (
     ("question", "steps"),
     [
         ("Compare iPhone and Mac net sales.", ["iPhone net sales", "Mac net sales"]),
-        ("Compare iPhone and the gross margin.", ["iPhone", "the gross margin"]),
+        ("Compare iPhone and the gross margin.", ["iPhone", "The gross margin"]),
         (
             "Compare research and development expense and the gross margin.",
-            ["research and development expense", "the gross margin"],
+            ["Research and development expense", "The gross margin"],
         ),
-        ("What is the difference between research and development?", ["research?", "development?"]),
+        ("What is the difference between research and development?", ["Research?", "Development?"]),
         ("아이폰과 맥의 매출을 비교해 줘", ["아이폰의 매출", "맥의 매출"]),
         ("賃貸契約と保証契約の期間の違いは?", ["賃貸契約の期間", "保証契約の期間"]),
     ],
