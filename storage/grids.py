@@ -49,7 +49,7 @@ class GridRecord:
 
 @dataclass(frozen=True)
 class FoundCell:
-    """What was read for a cell; `basis` names what it was read under."""
+    """Result of reading a cell; `basis` names what it was read under."""
 
     state: str
     value: Mapping[str, Any] | None

@@ -75,7 +75,7 @@ class RowDocument:
 
     @cached_property
     def rows_of_figures(self) -> frozenset[int]:
-        """Where the rows with numbers of its tables begin."""
+        """Starts of the rows with numbers of its tables."""
         return frozenset(cell.row_start for cell in self.cells)
 
     @cached_property

@@ -29,7 +29,7 @@ class CellReader:
 
     @property
     def fingerprint(self) -> str:
-        """What results depend on besides document and column: the model, and the version of the rules."""
+        """Model and version of the rules, on which results depend besides document and column."""
         model = self._llm.settings.model if self._llm is not None else ""
         return f"rules {RULES}, {model}" if model else f"rules {RULES}"
 

@@ -271,3 +271,24 @@ def test_a_day_is_of_the_quarter_that_its_own_document_ends_with_it():
     assert found is None or not found.holds
     found = TableLookup([of_the_calendar, TableText(2, NINE_MONTHS, document="calendar.pdf")]).read(said)
     assert found is not None and found.holds
+
+
+@pytest.mark.parametrize(
+    ("above", "holds"),
+    [
+        ("Balance sheets > June 25, 2022 | September 25, 2021", True),
+        ("Balance sheets > June 25, 2022 | Change | September 25, 2021 | Change", False),  # columns unknown
+        ("Balance sheets", False),
+    ],
+)
+def test_rows_of_a_table_that_an_earlier_passage_begins_are_read_under_its_head(above: str, holds: bool):
+    rows = "| Current assets: | | |\n| Cash | 112 | 134 |\n| Total assets | $336 | $351 |\n"
+    found = TableLookup([TableText(1, rows, above)]).read("Total assets were $336 on June 25, 2022.")
+    assert (found is not None and found.holds) == holds
+
+
+def test_a_number_in_millions_differs_from_none_whose_table_states_no_scale():
+    rows = "| | Q3 2023 |\n|---|---|\n| Total revenue | $56,517 |\n"
+    assert read("Total revenue was $56,517 million in Q3 2023.", rows) is None
+    found = read("Total revenue was $48,000 million in Q3 2023.", rows)
+    assert found is not None and found.said == "56,517"
