@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -25,6 +26,15 @@ class CitedPassage:
     message: Message
     passage: PassageRecord
     citation: CitationRecord | None
+
+    @classmethod
+    def outside(cls, text: str, passage: PassageRecord, citation: CitationRecord) -> "CitedPassage":
+        """Return a passage cited by a text that is no answer of a chat."""
+        message = Message(
+            "", "assistant", text, "complete", None, None, None, None, {}, datetime.now(UTC),
+            passages=(passage,), citations=(citation,),
+        )  # fmt: skip
+        return cls(message, passage, citation)
 
     @property
     def exact(self) -> bool:

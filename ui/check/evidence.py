@@ -1,10 +1,9 @@
 """Words of a checked statement as the evidence panel shows them."""
 
-from datetime import UTC, datetime
 from typing import cast
 
 from rag.chat.check_text import CheckedStatement, CheckedText, SourceWords
-from storage.records import CitationRecord, CitationStatus, Message, PassageRecord
+from storage.records import CitationRecord, CitationStatus, PassageRecord
 from ui.chat.citations import CitedPassage
 
 
@@ -27,18 +26,4 @@ def as_evidence(checked: CheckedText, one: CheckedStatement, source: SourceWords
     citation = CitationRecord(
         1, one.start, one.end, status, source.start, source.end, source.quote, note=one.note
     )
-    message = Message(
-        "",
-        "assistant",
-        checked.text,
-        "complete",
-        None,
-        None,
-        None,
-        None,
-        {},
-        datetime.now(UTC),
-        passages=(cited,),
-        citations=(citation,),
-    )
-    return CitedPassage(message, cited, citation)
+    return CitedPassage.outside(checked.text, cited, citation)

@@ -1,7 +1,6 @@
 """Panel of a cell: its value and state, the quote in its document, correction, lock and another reading."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -11,7 +10,7 @@ from rag.grid.grids import DocumentCell, DocumentRow, Grid
 from rag.grid.reread import read_again
 from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
-from storage.records import CitationRecord, CitationStatus, DocumentRecord, Message, PassageRecord
+from storage.records import CitationRecord, CitationStatus, DocumentRecord, PassageRecord
 from ui.chat import evidence_panel
 from ui.chat.citations import PANEL, CitedPassage
 from ui.chat.page_view import icon_button
@@ -239,18 +238,4 @@ def as_evidence(document: DocumentRecord, cell: DocumentCell, quote: CellQuote) 
     )
     status = _CITED.get(cell.state or "", "related")
     citation = CitationRecord(1, 0, 0, status, quote.start, quote.end, quote.text)
-    message = Message(
-        "",
-        "assistant",
-        "",
-        "complete",
-        None,
-        None,
-        None,
-        None,
-        {},
-        datetime.now(UTC),
-        passages=(passage,),
-        citations=(citation,),
-    )
-    return CitedPassage(message, passage, citation)
+    return CitedPassage.outside("", passage, citation)
