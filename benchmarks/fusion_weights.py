@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import ndcg
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry
 from rag.index.vector_index import Ranking
 from rag.models.embeddings import Embedder, open_embedder
 from rag.retrieval.fusion import (

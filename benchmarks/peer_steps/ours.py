@@ -17,7 +17,8 @@ import numpy as np
 from peer_steps import made
 from peer_steps.child import resident_mb, serve, timed
 from rag.factory import make_bench_library
-from rag.index.bm25 import Entry, TantivyIndex, to_entry
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry, to_entry
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.jobs import Jobs

@@ -20,8 +20,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import IndexUnusable, RetrievalError
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import GRAPH, ChromaVectorStore
+from rag.index.lexical import Entry
 from rag.models.embeddings import Embedder
 from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import RULE, HybridWeights, calibrate, sample

@@ -13,11 +13,12 @@ from langchain_core.documents import Document
 
 from rag.errors import Cancelled, EmbeddingError, IndexMismatch, IndexUnusable, RetrievalError, StoreFailed
 from rag.i18n import N_
-from rag.index.bm25 import Entry, TantivyIndex, to_entry
+from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
 from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
+from rag.index.lexical import Entry, to_entry
 from rag.index.slot import Closeable, IndexState, Slot
 from rag.index.staged import (
     Hits,

@@ -16,11 +16,11 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, LimitReached, RetrievalError
 from rag.i18n import N_
-from rag.index.bm25 import to_entry
 from rag.index.chroma import WriteBuffer
 from rag.index.chunks import index_text, same_text_ids, text_key
 from rag.index.external import StoreSpec
 from rag.index.indexes import Indexes
+from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
 from rag.ingest.document_facts import read_facts

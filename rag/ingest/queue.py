@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeVar, cast
 
 from rag.errors import Cancelled, DocumentRefused, EmbeddingError, FootnoteError, LimitReached
 from rag.i18n import N_
-from rag.index.bm25 import to_entry
 from rag.index.chunks import same_text_ids
+from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end

@@ -12,7 +12,8 @@ from pydantic import ConfigDict, model_validator
 
 from rag.errors import RetrievalError
 from rag.i18n import N_
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry, LexicalIndex
 from rag.index.vector_index import Candidates, Hydrate, with_score
 from rag.text.tokenize import find, tokens
 
@@ -39,7 +40,7 @@ class BM25Retriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: TantivyIndex | None = None
+    index: LexicalIndex | None = None
     hydrate: Hydrate
     k: int = 4
     document_ids: Collection[str] | None = None
@@ -141,7 +142,7 @@ class BM25Retriever(BaseRetriever):
             )
         return self.hydrate
 
-    def _own_index(self) -> TantivyIndex:
+    def _own_index(self) -> LexicalIndex:
         if self.index is None:
             raise RetrievalError(
                 N_(

@@ -14,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import SettingsError
 from rag.i18n import N_
-from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import LexicalIndex
 from rag.index.vector_index import Candidates, Hydrate, NamesOf, VectorIndex, VectorStoreRetriever
 from rag.retrieval.bm25 import BM25Retriever
 from rag.retrieval.ensemble import EnsembleRetriever, log_failure
@@ -92,7 +92,7 @@ class SearchParts:
     milliseconds. `hydrate` gives documents by id, `label` the same without text, `names` only their names.
     """
 
-    words: TantivyIndex
+    words: LexicalIndex
     vectors: Callable[[], VectorIndex]
     hydrate: Hydrate
     label: Hydrate

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from rag.errors import Cancelled
 from rag.i18n import N_
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
 from rag.index.chunks import index_text
+from rag.index.lexical import Entry
 from rag.index.vector_index import Ranking, VectorIndex
 from rag.jobs import Cancel, never
 from rag.retrieval.fusion import (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import IndexUnusable
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry
 from rag.text.tokenize import find, index_tokens
 
 

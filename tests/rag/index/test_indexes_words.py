@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, IndexUnusable
-from rag.index.bm25 import Entry, TantivyIndex, to_entry
+from rag.index.bm25 import TantivyIndex
 from rag.index.indexes import NEXT_WORDS, WORDS, WORDS_BATCH
+from rag.index.lexical import Entry, to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest

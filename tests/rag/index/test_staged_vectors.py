@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, EmbeddingError, IndexUnusable
-from rag.index.bm25 import to_entry
+from rag.index.lexical import to_entry
 from rag.index.slot import IndexState
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest, Reindexing

@@ -9,7 +9,8 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from rank_bm25 import BM25Okapi
 
 from rag.errors import RetrievalError
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry
 from rag.retrieval.bm25 import BM25Retriever, default_preprocessing_func
 
 TEXTS = [

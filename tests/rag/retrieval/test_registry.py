@@ -4,8 +4,9 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import ChromaVectorStore
+from rag.index.lexical import Entry
 from rag.retrieval.registry import SearchOptions, SearchParts, choose_retriever
 from rag.retrieval.weights import HybridWeights
 

@@ -86,7 +86,8 @@ def test_no_analyser_is_loaded_before_a_text_of_its_language():
     script = """
 import sys
 from rag.text.tokenize import find
-from rag.index.bm25 import Entry, TantivyIndex
+from rag.index.bm25 import TantivyIndex
+from rag.index.lexical import Entry
 def loaded(): return {"kiwipiepy", "sudachipy"} & set(sys.modules)
 index = TantivyIndex(analysers=find())
 index.add([Entry("1", "d", "The cat sat."), Entry("2", "d", "北京是中国的首都")])
