@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from rag import metrics
-from rag.index.external import CHROMA
+from rag.index.external import BUILT_IN
 from rag.local_server import PROXY_HEADERS, is_loopback
 from rag.models.llm import server_answers
 from rag.models.local.server import LocalModel
@@ -168,7 +168,7 @@ def _index(server: Services) -> CheckResult:
     """Search each open library, by meaning only if that needs no other server."""
     if not server.warm:
         return CheckResult(False, "being brought in step with the ledger")
-    outside = server.settings.embedding_base_url or server.settings.vector_store != CHROMA
+    outside = server.settings.embedding_base_url or server.settings.vector_store not in BUILT_IN
     with server.looking:
         for library in server.libraries():
             for name in ("bm25",) if outside else ("bm25", "similarity"):

@@ -93,7 +93,7 @@ RerankerName = Literal[
 ]
 Listed = Annotated[tuple[str, ...], NoDecode]
 LOCAL_OWNER = "local"  # the only user of an installation without sign-in
-STORE_NAME = r"^(chroma|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
+STORE_NAME = r"^(chroma|lance|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
 RENAMED = {
@@ -219,8 +219,8 @@ class Settings(BaseSettings):
     vector_store: str = Field(
         "chroma",
         pattern=STORE_NAME,
-        description="Vector store: `chroma`, or the class of a LangChain vector store as "
-        "`package.module:Class`. See [vector stores](vector-stores.md).",
+        description="Vector store: `chroma`; `lance`, which holds the words, too; or the class of a "
+        "LangChain vector store as `package.module:Class`. See [vector stores](vector-stores.md).",
     )
     vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field(
         {}, repr=False, description="Arguments of that class, as a JSON object."

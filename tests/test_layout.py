@@ -101,6 +101,7 @@ OWNERS: Mapping[str, set[str]] = {
     "alembic": {"storage"},
     "chromadb": {"rag.index"},
     "tantivy": {"rag.index"},
+    "lancedb": {"rag.index"},
     "openai": {"rag.models"},
     "onnx": {"rag.models"},
     "onnxruntime": {"rag.models"},

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -30,7 +31,8 @@ from rag.index.vector_index import Filter, Hits, Hydrate, VectorIndex, chosen_do
 from rag.text.normalize import clean
 
 log = logging.getLogger(__name__)
-CHROMA = "chroma"
+CHROMA, LANCE = "chroma", "lance"
+BUILT_IN = (CHROMA, LANCE)  # stores with a folder for each index
 EMBEDDING_NAMES = ("embedding", "embeddings", "embedding_function", "embedding_model")
 """Constructor arguments of LangChain stores that take the embedding model."""
 CHUNK = "chunk_id"
@@ -91,7 +93,7 @@ class PrecomputedEmbeddings(Embeddings):
 
 @dataclass(frozen=True)
 class StoreSpec:
-    """Vector store of the settings: "chroma" or "package.module:Class", with the class's arguments.
+    """Vector store of the settings: "chroma", "lance" or "package.module:Class" with its arguments.
 
     "{owner}" in an argument stands for the owner's folder name.
     """
@@ -111,15 +113,32 @@ class StoreSpec:
         given = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
         return f"{self.name} with arguments {hashlib.sha256(given.encode()).hexdigest()[:8]}"
 
+    @property
+    def built_in(self) -> bool:
+        """True for a store of ours, whose indexes are folders, so that two can stand beside each other."""
+        return self.name in BUILT_IN
+
     def check(self) -> None:
-        """Raise SettingsError where the class does not exist, is no store, or refuses the arguments."""
-        if self.name != CHROMA:
+        """Raise SettingsError where the class does not exist, is no store, or refuses the arguments.
+
+        Also where LanceDB is wanted and not installed.
+        """
+        if not self.built_in:
             _ = self._takes_arguments_itself
-        elif self.arguments:
+            return
+        if self.name == LANCE and find_spec("lancedb") is None:
             raise SettingsError(
                 N_(
-                    "FOOTNOTE_VECTOR_STORE_ARGUMENTS is set, but chroma takes none. "
-                    "Remove it, or name another store in FOOTNOTE_VECTOR_STORE."
+                    "FOOTNOTE_VECTOR_STORE is lance, and LanceDB is not installed. Install it with "
+                    "`pip install 'footnote[lance]'`, or name another store."
+                )
+            )
+        if self.arguments:
+            raise SettingsError(
+                N_(
+                    "FOOTNOTE_VECTOR_STORE_ARGUMENTS is set, but {name} takes none. "
+                    "Remove it, or name another store in FOOTNOTE_VECTOR_STORE.",
+                    name=self.name,
                 )
             )
 

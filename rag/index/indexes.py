@@ -17,8 +17,8 @@ from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
-from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
-from rag.index.lexical import Entry, to_entry
+from rag.index.external import CHROMA, LANCE, ExternalVectorIndex, StoreSpec
+from rag.index.lexical import Entry, LexicalIndex, to_entry
 from rag.index.slot import Closeable, IndexState, Slot
 from rag.index.staged import (
     Hits,
@@ -99,12 +99,18 @@ class WordIndex:
     """
 
     def __init__(
-        self, documents: Documents, states: IndexStates, directory: Path, analysers: Sequence[Analyser] = ()
+        self,
+        documents: Documents,
+        states: IndexStates,
+        directory: Path,
+        analysers: Sequence[Analyser] = (),
+        engine: type[LexicalIndex] = TantivyIndex,
     ):
         self._documents = documents
         self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS)
         self._directory = directory
         self._analysers = analysers
+        self._engine = engine
         self._writing = RLock()
         self.checked = time.monotonic()
         """Time of the last check of the files, by the monotonic clock."""
@@ -174,7 +180,7 @@ class WordIndex:
             if self._staged is not None:
                 self._staged.index.close()
 
-    def replace(self, staged: TantivyIndex) -> None:
+    def replace(self, staged: LexicalIndex) -> None:
         """Use the staged index; the one before ends with its last search."""
         before, self.answering, self._staged = self.answering, staged, None
         before.close_writer()
@@ -185,7 +191,7 @@ class WordIndex:
         if staged is not None:
             staged.index.close()
 
-    def _write(self, change: Callable[[TantivyIndex], None]) -> None:
+    def _write(self, change: Callable[[LexicalIndex], None]) -> None:
         with self._writing:
             change(self.answering)
             if self._staged is not None:
@@ -199,15 +205,15 @@ class WordIndex:
         index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
         return StagedWords(self._pair, self, index, self._writing)
 
-    def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> TantivyIndex:
+    def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> LexicalIndex:
         folder = self._directory / str(state["folder"])
-        return TantivyIndex(folder, analysers=self._analysers, allow_outdated=allow_outdated)
+        return self._engine(folder, analysers=self._analysers, allow_outdated=allow_outdated)
 
 
 class StagedWords(StagedIndex):
     """Staged BM25 index: it and the one in use in `words` take the same writes, under the lock `writing`."""
 
-    def __init__(self, pair: IndexPair, words: WordIndex, index: TantivyIndex, writing: RLock):
+    def __init__(self, pair: IndexPair, words: WordIndex, index: LexicalIndex, writing: RLock):
         super().__init__(pair)
         self.index = index
         self._words = words
@@ -293,9 +299,9 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = Slot(partial(WordIndex, documents, states, directory, analysers), lock)
+        self._words = Slot(lambda: WordIndex(documents, states, directory, analysers, _engine(store)), lock)
         self._vectors: Slot[VectorIndex] = Slot(self._open_vectors, lock)
-        self._tree = Slot(lambda: self.open_tree(self._vectors_folder(), self.embedder), lock)
+        self._tree = Slot(self._open_tree, lock)
 
     @property
     def embedder(self) -> Embedder:
@@ -321,7 +327,7 @@ class Indexes:
         return self._vectors.get()
 
     @property
-    def tree(self) -> ChromaVectorStore:
+    def tree(self) -> VectorIndex:
         """The vectors of RAPTOR's nodes, rebuilt whenever the vector index is."""
         return self._tree.get()
 
@@ -348,17 +354,36 @@ class Indexes:
 
     def _open_vectors(self) -> VectorIndex:
         folder = self._vectors_folder()
-        if self.store.name != CHROMA:
+        if not self.store.built_in:
             return self._open_external(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
 
-    def open_chunks(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
-        """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        return _open_store(embedder, self._directory / folder, CHUNKS, self.hydrate)
+    def _open_tree(self) -> VectorIndex:
+        return self.open_tree(self._vectors_folder(), self.embedder)
 
-    def open_tree(self, folder: str, embedder: Embedder) -> ChromaVectorStore:
+    def open_chunks(self, folder: str, embedder: Embedder) -> VectorIndex:
+        """Open the chunks' vectors of an index by its folder, which is made where there is none."""
+        return self._open_store(embedder, self._directory / folder, CHUNKS, self.hydrate)
+
+    def open_tree(self, folder: str, embedder: Embedder) -> VectorIndex:
         """Open the nodes' vectors that belong to them."""
-        return _open_store(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
+        return self._open_store(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
+
+    def _open_store(self, embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> VectorIndex:
+        """Open vectors in a folder, which is made where there is none."""
+        if self.store.name == LANCE:
+            from rag.index.lance import LanceVectorIndex
+
+            return LanceVectorIndex(embedder, directory, hydrate)
+        guard = CrashGuard(directory, name)
+        return ChromaVectorStore(
+            embedder,
+            directory=directory,
+            collection_name=name,
+            hydrate=hydrate,
+            guard=guard,
+            clamp_relevance=True,
+        )
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -447,7 +472,7 @@ class Indexes:
         IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT).give_up()
         self._demote(self._documents.chunk_ids())
 
-    def stage(self, folder: str, embedder: Embedder) -> tuple[ChromaVectorStore, ChromaVectorStore]:
+    def stage(self, folder: str, embedder: Embedder) -> tuple[VectorIndex, VectorIndex]:
         """Open the staged indexes: the chunks' vectors and the tree nodes' vectors."""
         chunks = self.open_chunks(folder, embedder)
         self._vectors.stage(chunks)
@@ -502,7 +527,7 @@ class Indexes:
     def _empty_external(self) -> None:
         """Remove this owner's vectors from an external store; Chroma's are removed with their folder."""
         made_with = self._documents.index_state(VECTORS) or {}
-        if self.store.name == CHROMA or made_with.get("store") != self.store.identity:
+        if self.store.built_in or made_with.get("store") != self.store.identity:
             return
         try:
             folder = self._directory / made_with["folder"]
@@ -521,16 +546,13 @@ class Indexes:
         return str(made_with["folder"])
 
 
-def _open_store(embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> ChromaVectorStore:
-    guard = CrashGuard(directory, name)
-    return ChromaVectorStore(
-        embedder,
-        directory=directory,
-        collection_name=name,
-        hydrate=hydrate,
-        guard=guard,
-        clamp_relevance=True,
-    )
+def _engine(store: StoreSpec) -> type[LexicalIndex]:
+    """Return what holds the words beside vectors in this store."""
+    if store.name != LANCE:
+        return TantivyIndex
+    from rag.index.lance import LanceWordIndex
+
+    return LanceWordIndex
 
 
 def _named_only(ids: Sequence[str]) -> dict[str, Document]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from rag.errors import Cancelled, IndexUnusable
 from rag.i18n import N_
-from rag.index.chroma import ChromaVectorStore
 from rag.index.chunks import index_text
 from rag.index.external import CHROMA
 from rag.index.indexes import NEXT, STOPPED, VECTORS, Indexes, description, same_model
 from rag.index.slot import Closeable
 from rag.index.staged import Hits, IndexPair, ReindexProgress, StagedIndex, sample_chunks, verify_index
+from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder
 from storage.documents import SEARCHABLE, Documents, IndexStates
@@ -67,9 +67,9 @@ class VectorReindexer:
 
     @property
     def possible(self) -> bool:
-        """True where there is an index in Chroma: an external store cannot hold two at once."""
-        answering = self.documents.index_state(VECTORS)
-        return answering is not None and answering.get("store", CHROMA) == self.indexes.store.name == CHROMA
+        """True where there is an index in the store of the settings, and it can hold two at once."""
+        answering, store = self.documents.index_state(VECTORS), self.indexes.store
+        return answering is not None and store.built_in and answering.get("store", CHROMA) == store.name
 
     def due(self) -> bool:
         """Return whether a build was begun, or the settings name another model. Raises EmbeddingError."""
@@ -142,8 +142,8 @@ class VectorReindexer:
 class StagedVectors(StagedIndex):
     """Staged vectors of chunks and of tree nodes by one embedding model."""
 
-    _chunks: ChromaVectorStore
-    _tree: ChromaVectorStore
+    _chunks: VectorIndex
+    _tree: VectorIndex
 
     def __init__(
         self,

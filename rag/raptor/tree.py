@@ -12,7 +12,6 @@ import numpy as np
 
 from rag.errors import Cancelled, EmbeddingError, RetrievalError, TreeMissing
 from rag.i18n import N_
-from rag.index.chroma import ChromaVectorStore
 from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
@@ -272,12 +271,12 @@ class Forest:
     documents: Documents
     trees: Trees
     open_embedder: Callable[[], Embedder]
-    open_vectors: Callable[[], ChromaVectorStore]
+    open_vectors: Callable[[], VectorIndex]
     open_summariser: Callable[[], Summariser] = ExtractiveSummariser
     rule: ClusteringOptions = field(default_factory=ClusteringOptions)
 
     @property
-    def vectors(self) -> ChromaVectorStore:
+    def vectors(self) -> VectorIndex:
         """The vectors of all nodes; raises EmbeddingError and RetrievalError."""
         return self.open_vectors()
 

@@ -1,174 +1,12 @@
 import json
-import math
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rag.errors import IndexUnusable
 from rag.index.bm25 import TantivyIndex
-from rag.index.lexical import Entry
-from rag.text.tokenize import find, index_tokens
-
-
-@pytest.fixture(params=["directory", "memory"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> TantivyIndex:
-    return TantivyIndex(tmp_path / "words" if request.param == "directory" else None)
-
-
-def entries(*texts: str, document: str = "d") -> list[Entry]:
-    return [Entry(f"{document}-{n}", document, text) for n, text in enumerate(texts)]
-
-
-def found(index: TantivyIndex, question: str, *, k: int = 10, of: list[str] | None = None) -> list[str]:
-    return [id_ for id_, _ in index.search(question, k, of)]
-
-
-def test_an_empty_index_finds_nothing(index: TantivyIndex):
-    assert found(index, "cat") == []
-    assert index.ids() == set()
-    assert not index.stale
-
-
-def test_an_entry_added_again_is_replaced(index: TantivyIndex):
-    index.add(entries("old words"))
-    index.add(entries("new words"))
-    assert found(index, "old") == []
-    assert found(index, "new words") == ["d-0"]
-    assert index.ids() == {"d-0"}
-
-
-def test_the_last_of_equal_ids_in_one_call_counts(index: TantivyIndex):
-    index.add([Entry("a", "d", "old"), Entry("a", "d", "new")])
-    assert found(index, "new") == ["a"]
-    assert found(index, "old") == []
-
-
-def test_deleted_entries_are_gone_and_unknown_ids_are_no_error(index: TantivyIndex):
-    index.add(entries("cat", "cat"))
-    index.delete(["d-0", "never there"])
-    assert found(index, "cat") == ["d-1"]
-    assert index.ids() == {"d-1"}
-    index.delete([])
-
-
-def test_entries_survive_a_restart(tmp_path: Path):
-    first = TantivyIndex(tmp_path / "words")
-    first.add(entries("고양이가 있다", "犬がいる"))
-    first.close()
-    second = TantivyIndex(tmp_path / "words")
-    assert not second.stale
-    assert found(second, "고양이") == ["d-0"]
-
-
-def test_the_filter_works_inside_the_search(index: TantivyIndex):
-    index.add(entries("cat", "cat cat", document="a"))
-    index.add(entries("a cat among very many other words", document="b"))
-    assert found(index, "cat", k=1, of=["b"]) == ["b-0"]
-    assert found(index, "cat", of=["nothing"]) == []
-    assert found(index, "cat", of=[]) == []
-    everything = dict(index.search("cat", 10))
-    assert dict(index.search("cat", 10, ["b"])) == {"b-0": pytest.approx(everything["b-0"])}
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "",
-        "   ",
-        "the",
-        "\x00",
-        "\ud800",
-        "AND OR NOT",
-        'text:"cat" +(',
-        "'; DROP TABLE",
-        "*",
-        "🙂",
-        "cat " * 50_000,
-        "x" * 300_000,
-    ],
-)
-def test_any_question_is_answered(index: TantivyIndex, question: str):
-    index.add(entries("cat"))
-    assert found(index, question) in ([], ["d-0"])
-
-
-def test_none_of_none_is_none(index: TantivyIndex):
-    index.add(entries("cat"))
-    assert index.search("cat", 0) == []
-
-
-def test_scores_are_those_of_bm25(index: TantivyIndex):
-    texts = ["cat dog bird", "cat cat fish", "dog", "서울 고양이", "cat " * 7 + "bird"]
-    index.add(entries(*texts))
-    assert dict(index.search("cat bird", 10)) == pytest.approx(oracle(texts, "cat bird"), rel=1e-5)
-
-
-def oracle(texts: list[str], question: str, k1: float = 1.2, b: float = 0.75) -> dict[str, float]:
-    counts = [Counter(index_tokens(text, "en")) for text in texts]
-    mean = sum(map(Counter.total, counts)) / len(texts)
-    scores: dict[str, float] = {}
-    for term in index_tokens(question, "en"):
-        n = sum(term in count for count in counts)
-        idf = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
-        for i, count in enumerate(counts):
-            if tf := count[term]:
-                norm = k1 * (1 - b + b * count.total() / mean)
-                scores[f"d-{i}"] = scores.get(f"d-{i}", 0.0) + idf * tf * (k1 + 1) / (tf + norm)
-    return scores
-
-
-def test_entries_are_scored_as_a_search_scores_them(index: TantivyIndex):
-    index.add(entries("the red cat", "a cat and a dog", "two dogs", "고양이가 있다"))
-    for question in ("cat dog", "red dogs", "고양이"):
-        everything = dict.fromkeys(index.ids(), 0.0) | dict(index.search(question, 10))
-        assert index.scores(question, sorted(index.ids())) == everything
-        assert index.scores(question, ["d-1"]) == {"d-1": everything["d-1"]}
-    assert index.scores("cat", ["never there"]) == {"never there": 0.0}
-    assert index.scores("cat", []) == {}
-    assert index.scores("?", ["d-1"]) == {"d-1": 0.0}
-
-
-def test_equal_scores_come_in_the_order_of_ids(index: TantivyIndex):
-    index.add([Entry(id_, "d", "cat") for id_ in "cab"])
-    assert found(index, "cat") == ["a", "b", "c"]
-
-
-def test_a_question_of_one_word_meets_each_language_of_the_index(index: TantivyIndex):
-    index.add(
-        entries("Les élections présidentielles ont été annulées par le juge.", "The elections were annulled.")
-    )
-    assert found(index, "présidentielle") == ["d-0"]
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"), [("猫", "d-0"), ("カフェ", "d-1"), ("고양이", "d-2"), ("京都", "d-3")]
-)
-def test_one_character_or_word_is_found_inside_unspaced_text(
-    index: TantivyIndex, question: str, expected: str
-):
-    index.add(entries("黒猫が好きです", "新しいカフェへ行く", "길고양이를 보았다", "東京都に住む"))
-    assert found(index, question) == [expected]
-
-
-def test_rarity_is_the_inverse_document_frequency(index: TantivyIndex):
-    index.add(entries("cat dog", *["dog"] * 9))
-    assert index.rarity("cat") == pytest.approx(math.log(1 + 9.5 / 1.5))
-    assert index.rarity("dog") == pytest.approx(math.log(1 + 0.5 / 10.5))
-    assert index.rarity("unseen") > index.rarity("cat")
-
-
-def test_another_tokenizer_makes_the_index_stale_until_it_is_cleared(tmp_path: Path):
-    TantivyIndex(tmp_path / "words", tokenizer="old").add(entries("cat"))
-    index = TantivyIndex(tmp_path / "words")
-    assert index.stale
-    with pytest.raises(IndexUnusable, match="words"):
-        index.search("cat", 1)
-    index.clear()
-    assert not index.stale
-    index.add(entries("cat"))
-    assert found(index, "cat") == ["d-0"]
+from rag.text.tokenize import find
+from tests.rag.index.entries import entries, found
 
 
 def test_morphemes_find_what_shares_no_pair_with_the_question():
@@ -179,33 +17,6 @@ def test_morphemes_find_what_shares_no_pair_with_the_question():
     for question, expected in (("누가 보는가?", "d-0"), ("誰が行くか", "d-1")):
         assert found(both, question)[0] == expected
         assert dict(both.search(question, 4))[expected] > dict(pairs.search(question, 4)).get(expected, 0)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({}, {"analysers": find()}),
-        ({"analysers": find()}, {}),
-        ({"analysers": find()}, {"analysers": find()[:1]}),
-        ({}, {"preprocess_func": str.split}),
-        ({"preprocess_func": str.split}, {"preprocess_func": str.lower}),
-    ],
-    ids=["analysers come", "analysers go", "one goes", "own tokens", "other own tokens"],
-)
-def test_a_change_of_what_makes_the_tokens_makes_the_index_stale(tmp_path: Path, before: dict, after: dict):
-    for options, stale in ((before, False), (before, False), (after, True)):
-        index = TantivyIndex(tmp_path / "words", **options)
-        assert index.stale is stale
-        index.close()
-
-
-def test_warming_loads_what_the_index_speaks_and_changes_nothing(tmp_path: Path):
-    index = TantivyIndex(tmp_path / "words", analysers=find())
-    index.warm()
-    index.add(entries("고양이를 보았다", "The cats sat"))
-    index.warm()
-    assert found(index, "고양이") == ["d-0"]
-    assert found(index, "cat") == ["d-1"]
 
 
 @pytest.mark.parametrize("name", ["meta.json", "footnote.json"])
@@ -241,27 +52,6 @@ def test_damaged_segments_are_noticed_at_the_start(tmp_path: Path, suffix: str, 
     index.clear()
     index.add(entries("cat"))
     assert found(index, "cat") == ["d-0"]
-
-
-def test_a_closed_index_says_so(index: TantivyIndex):
-    index.close()
-    index.close()
-    for use in (index.ids, lambda: index.search("cat", 1), lambda: index.add(entries("cat"))):
-        with pytest.raises(IndexUnusable):
-            use()
-
-
-def test_many_threads_add_and_search_at_once(index: TantivyIndex):
-    def work(number: int) -> list[bool]:
-        seen = []
-        for round_ in range(3):
-            index.add([Entry(f"{number}-{round_}", str(number), f"cat number{number}")])
-            seen.append(f"{number}-{round_}" in found(index, f"number{number}"))
-        return seen
-
-    with ThreadPoolExecutor(6) as pool:
-        assert all(all(seen) for seen in pool.map(work, range(6)))
-    assert len(index.ids()) == 18
 
 
 def written(directory: Path) -> list[tuple[str, float]]:
