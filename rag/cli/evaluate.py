@@ -43,6 +43,7 @@ from rag.factory import (
     rephrase_seconds,
 )
 from rag.i18n import N_
+from rag.index.external import BUILT_IN, CHROMA
 from rag.langchain import RetrievalQA
 from rag.models.embeddings import Embedder
 from rag.models.protocol import LanguageModel, Sent
@@ -104,6 +105,7 @@ def _collection(
         lambda: make_embedder(settings),
         cache=default_cache(),
         analysers=find(settings.korean_japanese_analyzers),
+        store=settings.vector_store if settings.vector_store in BUILT_IN else CHROMA,
         waiting=lambda: say("another run uses the indexes of this question set; waiting until it is done."),
         progress=bar,
     )

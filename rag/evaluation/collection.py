@@ -20,9 +20,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import IndexUnusable, RetrievalError
-from rag.index.bm25 import TantivyIndex
-from rag.index.chroma import GRAPH, ChromaVectorStore
-from rag.index.lexical import Entry
+from rag.index.backend import open_vectors, word_engine
+from rag.index.chroma import GRAPH
+from rag.index.external import CHROMA
+from rag.index.lexical import Entry, LexicalIndex
+from rag.index.vector_index import VectorIndex
 from rag.models.embeddings import Embedder
 from rag.retrieval.registry import SearchParts, choose_retriever
 from rag.retrieval.weights import RULE, HybridWeights, calibrate, sample
@@ -56,19 +58,20 @@ def open_collection(
     *,
     cache: Path,
     analysers: Sequence[Analyser] = (),
+    store: str = CHROMA,
     waiting: Callable[[], None],
     progress: Progress,
 ) -> Iterator["Collection"]:
     """Open the collection of these documents, each one passage with an id, for one process at a time.
 
-    It is cached under the hash of its ids and texts; `analysers` add morphemes to the BM25 index. While
-    another process has it, `waiting` is called and the call blocks: two processes would silently damage the
-    vector index. Raises IndexUnusable where the folder cannot be written.
+    It is cached under the hash of its ids and texts; `analysers` add morphemes to the BM25 index; `store` is
+    a built-in one. While another process has it, `waiting` is called and the call blocks: two processes would
+    silently damage the vector index. Raises IndexUnusable where the folder cannot be written.
     """
     directory = cache / _hash([[document.id, document.page_content] for document in documents])
     with _locked(directory, waiting):
         by_id = {document.id or "": document for document in documents}
-        collection = Collection(by_id, directory, open_embedder, analysers, progress)
+        collection = Collection(by_id, directory, open_embedder, analysers, store, progress)
         try:
             yield collection
         finally:
@@ -88,6 +91,7 @@ class Collection:
     _directory: Path
     _open_embedder: Callable[[], Embedder]
     _analysers: Sequence[Analyser]
+    _store: str
     _progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -125,11 +129,12 @@ class Collection:
         return self._open_embedder()
 
     @cached_property
-    def words(self) -> TantivyIndex:
+    def words(self) -> LexicalIndex:
         """Return the BM25 index of our tokenizer and the morpheme analysers; a damaged one is rebuilt."""
         with self._timed("words"):
-            folder = self._directory / f"words-{_hash([FORMAT, version('tantivy'), self._tokenizer])}"
-            index = TantivyIndex(folder, analysers=self._analysers)
+            engine = "tantivy" if self._store == CHROMA else "lancedb"
+            folder = self._directory / f"words-{_hash([FORMAT, version(engine), self._tokenizer])}"
+            index = word_engine(self._store)(folder, analysers=self._analysers)
             if index.stale:
                 index.clear()
             self._fill_words(index)
@@ -137,11 +142,12 @@ class Collection:
             return index
 
     @cached_property
-    def vectors(self) -> ChromaVectorStore:
+    def vectors(self) -> VectorIndex:
         """Return the vector index of the embedding model; a damaged one is rebuilt."""
         model = [self.embedder.fingerprint, self.embedder.dimension]
         with self._timed("vectors"):
-            name = f"vectors-{_hash([FORMAT, version('chromadb'), GRAPH, model])}"
+            made_with = [version("chromadb"), GRAPH] if self._store == CHROMA else [version("lancedb")]
+            name = f"vectors-{_hash([FORMAT, *made_with, model])}"
             kept = next(iter(sorted(self._directory.glob(f"{name}-*"))), None)
             fresh = self._directory / f"{name}-{secrets.token_hex(4)}"  # Chroma remembers a path that failed
             try:
@@ -183,7 +189,7 @@ class Collection:
             if part in self.__dict__:
                 self.__dict__.pop(part).close()
 
-    def _fill_words(self, index: TantivyIndex) -> None:
+    def _fill_words(self, index: LexicalIndex) -> None:
         missing = [self._documents[id_] for id_ in self._documents.keys() - index.ids()]
         missing.sort(key=lambda document: document.id or "")
         for start in range(0, len(missing), WORDS_BATCH):
@@ -195,14 +201,8 @@ class Collection:
         if missing:
             self._progress("words", len(missing), len(missing))
 
-    def _filled_vectors(self, folder: Path) -> ChromaVectorStore:
-        store = ChromaVectorStore(
-            self.embedder,
-            directory=folder,
-            collection_name="passages",
-            hydrate=self.hydrate,
-            clamp_relevance=True,
-        )
+    def _filled_vectors(self, folder: Path) -> VectorIndex:
+        store = open_vectors(self._store, self.embedder, folder, "passages", self.hydrate)
         missing = sorted(self._documents.keys() - store.ids())
         texts = [self._documents[id_].page_content for id_ in missing]
         done = 0

@@ -13,11 +13,10 @@ from langchain_core.documents import Document
 
 from rag.errors import Cancelled, EmbeddingError, IndexMismatch, IndexUnusable, RetrievalError, StoreFailed
 from rag.i18n import N_
+from rag.index.backend import named_only, open_vectors, word_engine
 from rag.index.bm25 import TantivyIndex
-from rag.index.chroma import ChromaVectorStore
-from rag.index.chroma_probe import CrashGuard
 from rag.index.chunks import to_document, to_label
-from rag.index.external import CHROMA, LANCE, ExternalVectorIndex, StoreSpec
+from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
 from rag.index.lexical import Entry, LexicalIndex, to_entry
 from rag.index.slot import Closeable, IndexState, Slot
 from rag.index.staged import (
@@ -29,7 +28,7 @@ from rag.index.staged import (
     sample_chunks,
     verify_index,
 )
-from rag.index.vector_index import Hydrate, VectorIndex
+from rag.index.vector_index import VectorIndex
 from rag.jobs import Cancel
 from rag.models.embeddings import Embedder
 from rag.text.tokenize import Analyser
@@ -299,7 +298,7 @@ class Indexes:
         self.store = store
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
-        self._words = Slot(lambda: WordIndex(documents, states, directory, analysers, _engine(store)), lock)
+        self._words = Slot(self._open_words, lock)
         self._vectors: Slot[VectorIndex] = Slot(self._open_vectors, lock)
         self._tree = Slot(self._open_tree, lock)
 
@@ -358,32 +357,20 @@ class Indexes:
             return self._open_external(self._directory / folder, refill=True)
         return self.open_chunks(folder, self.embedder)
 
+    def _open_words(self) -> WordIndex:
+        engine = word_engine(self.store.name)
+        return WordIndex(self._documents, self._states, self._directory, self.analysers, engine)
+
     def _open_tree(self) -> VectorIndex:
         return self.open_tree(self._vectors_folder(), self.embedder)
 
     def open_chunks(self, folder: str, embedder: Embedder) -> VectorIndex:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        return self._open_store(embedder, self._directory / folder, CHUNKS, self.hydrate)
+        return open_vectors(self.store.name, embedder, self._directory / folder, CHUNKS, self.hydrate)
 
     def open_tree(self, folder: str, embedder: Embedder) -> VectorIndex:
         """Open the nodes' vectors that belong to them."""
-        return self._open_store(embedder, self._directory / f"{folder}-tree", TREE, _named_only)
-
-    def _open_store(self, embedder: Embedder, directory: Path, name: str, hydrate: Hydrate) -> VectorIndex:
-        """Open vectors in a folder, which is made where there is none."""
-        if self.store.name == LANCE:
-            from rag.index.lance import LanceVectorIndex
-
-            return LanceVectorIndex(embedder, directory, hydrate)
-        guard = CrashGuard(directory, name)
-        return ChromaVectorStore(
-            embedder,
-            directory=directory,
-            collection_name=name,
-            hydrate=hydrate,
-            guard=guard,
-            clamp_relevance=True,
-        )
+        return open_vectors(self.store.name, embedder, self._directory / f"{folder}-tree", TREE, named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -544,17 +531,3 @@ class Indexes:
             self._documents.set_index_state(VECTORS, made_with)
         check_same_index(made_with, mine)
         return str(made_with["folder"])
-
-
-def _engine(store: StoreSpec) -> type[LexicalIndex]:
-    """Return what holds the words beside vectors in this store."""
-    if store.name != LANCE:
-        return TantivyIndex
-    from rag.index.lance import LanceWordIndex
-
-    return LanceWordIndex
-
-
-def _named_only(ids: Sequence[str]) -> dict[str, Document]:
-    """Return documents that have only ids; the ledger holds the rest."""
-    return {id_: Document(id=id_, page_content="") for id_ in ids}

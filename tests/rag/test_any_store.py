@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ QUESTIONS = [
 Start = Callable[..., AbstractContextManager[Library]]
 QDRANT = '{"path": "%s/qdrant", "collection_name": "chunks-{owner}"}'
 STORES = {
+    "lance": ("lance", "{}"),
     "in memory": ("langchain_core.vectorstores:InMemoryVectorStore", "{}"),
     "faiss": ("langchain_community.vectorstores:FAISS", '{"normalize_L2": true}'),
     "qdrant": ("langchain_qdrant:QdrantVectorStore", QDRANT),
@@ -167,6 +169,8 @@ def test_lost_vectors_are_embedded_again(settings, start):
         put(library, **FILES)
     for kept in settings.data.rglob("kept-rows*"):
         kept.unlink()
+    for table in settings.data.rglob("vectors.lance"):
+        shutil.rmtree(table)
     with start(settings) as library:
         assert {record.state for record in library.documents.list()} == {"ready"}
         assert library.indexes.vectors.ids() == library.documents.chunk_ids()
@@ -197,7 +201,7 @@ def test_the_same_store_can_be_embedded_anew(settings, start):
         assert ask(settings, library, QUESTIONS[0][0], "similarity")[0][0] == "castle.md"
 
 
-@pytest.mark.parametrize("store", ["faiss", "qdrant"])
+@pytest.mark.parametrize("store", ["faiss", "lance", "qdrant"])
 def test_from_the_command_line(tmp_path: Path, store: str):
     name, arguments = STORES[store]
     (tmp_path / "castle.md").write_text(CASTLE)

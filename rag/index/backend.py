@@ -1,0 +1,47 @@
+"""Built-in stores: what holds the words and the vectors of an index in a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+
+from rag.index.bm25 import TantivyIndex
+from rag.index.chroma import ChromaVectorStore
+from rag.index.chroma_probe import CrashGuard
+from rag.index.external import LANCE
+from rag.index.lexical import LexicalIndex
+from rag.index.vector_index import Hydrate, VectorIndex
+
+
+def word_engine(store: str) -> type[LexicalIndex]:
+    """Return the engine of the words beside vectors in this store: tantivy, except beside LanceDB's."""
+    if store != LANCE:
+        return TantivyIndex
+    from rag.index.lance import LanceWordIndex
+
+    return LanceWordIndex
+
+
+def open_vectors(
+    store: str, embedder: Embeddings, directory: Path, name: str, hydrate: Hydrate
+) -> VectorIndex:
+    """Open the vectors in a folder, which is made where there is none; `hydrate` gives their documents."""
+    if store == LANCE:
+        from rag.index.lance import LanceVectorIndex
+
+        return LanceVectorIndex(embedder, directory, hydrate)
+    guard = CrashGuard(directory, name)
+    return ChromaVectorStore(
+        embedder,
+        directory=directory,
+        collection_name=name,
+        hydrate=hydrate,
+        guard=guard,
+        clamp_relevance=True,
+    )
+
+
+def named_only(ids: Sequence[str]) -> dict[str, Document]:
+    """Return documents that have only ids; the ledger holds the rest."""
+    return {id_: Document(id=id_, page_content="") for id_ in ids}
