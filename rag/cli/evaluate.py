@@ -40,6 +40,7 @@ from rag.factory import (
     make_llm,
     make_reader,
     make_reranker,
+    make_store,
     rephrase_seconds,
 )
 from rag.i18n import N_
@@ -100,6 +101,7 @@ def _add_command(
 def _collection(
     settings: Settings, questions: QuestionSet, bar: ProgressBar
 ) -> AbstractContextManager[Collection]:
+    make_store(settings)  # raises SettingsError where it is not installed
     return open_collection(
         questions.corpus,
         lambda: make_embedder(settings),

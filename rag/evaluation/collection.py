@@ -20,7 +20,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from rag.errors import IndexUnusable, RetrievalError
-from rag.index.backend import open_vectors, word_engine
+from rag.index.backend import ENGINES, open_vectors, open_words
 from rag.index.chroma import GRAPH
 from rag.index.external import CHROMA
 from rag.index.lexical import Entry, LexicalIndex
@@ -132,9 +132,9 @@ class Collection:
     def words(self) -> LexicalIndex:
         """Return the BM25 index of our tokenizer and the morpheme analysers; a damaged one is rebuilt."""
         with self._timed("words"):
-            engine = "tantivy" if self._store == CHROMA else "lancedb"
-            folder = self._directory / f"words-{_hash([FORMAT, version(engine), self._tokenizer])}"
-            index = word_engine(self._store)(folder, analysers=self._analysers)
+            engine = version(ENGINES[self._store][0])
+            folder = self._directory / f"words-{_hash([FORMAT, engine, self._tokenizer])}"
+            index = open_words(self._store, folder, analysers=self._analysers)
             if index.stale:
                 index.clear()
             self._fill_words(index)
@@ -146,8 +146,7 @@ class Collection:
         """Return the vector index of the embedding model; a damaged one is rebuilt."""
         model = [self.embedder.fingerprint, self.embedder.dimension]
         with self._timed("vectors"):
-            made_with = [version("chromadb"), GRAPH] if self._store == CHROMA else [version("lancedb")]
-            name = f"vectors-{_hash([FORMAT, *made_with, model])}"
+            name = f"vectors-{_hash([FORMAT, version(ENGINES[self._store][1]), GRAPH, model])}"
             kept = next(iter(sorted(self._directory.glob(f"{name}-*"))), None)
             fresh = self._directory / f"{name}-{secrets.token_hex(4)}"  # Chroma remembers a path that failed
             try:
@@ -203,6 +202,14 @@ class Collection:
 
     def _filled_vectors(self, folder: Path) -> VectorIndex:
         store = open_vectors(self._store, self.embedder, folder, "passages", self.hydrate)
+        try:
+            self._fill_vectors(store)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _fill_vectors(self, store: VectorIndex) -> None:
         missing = sorted(self._documents.keys() - store.ids())
         texts = [self._documents[id_].page_content for id_ in missing]
         done = 0
@@ -213,7 +220,6 @@ class Collection:
             done += len(ids)
         if missing:
             self._progress("vectors", done, len(missing))
-        return store
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:

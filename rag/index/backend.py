@@ -1,7 +1,8 @@
-"""Built-in stores: what holds the words and the vectors of an index in a folder."""
+"""Built-in stores, "chroma" and "lance": open the words and the vectors of an index in a folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -9,24 +10,27 @@ from langchain_core.embeddings import Embeddings
 from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
-from rag.index.external import LANCE
+from rag.index.external import CHROMA, LANCE
 from rag.index.lexical import LexicalIndex
 from rag.index.vector_index import Hydrate, VectorIndex
 
+ENGINES = {CHROMA: ("tantivy", "chromadb"), LANCE: ("lancedb", "lancedb")}
+"""Packages that have the words and the vectors of a store."""
 
-def word_engine(store: str) -> type[LexicalIndex]:
-    """Return the engine of the words beside vectors in this store: tantivy, except beside LanceDB's."""
+
+def open_words(store: str, directory: Path, **options: Any) -> LexicalIndex:
+    """Open the words in a folder; `options` are the constructor's. Tantivy has them, except with LanceDB."""
     if store != LANCE:
-        return TantivyIndex
+        return TantivyIndex(directory, **options)
     from rag.index.lance import LanceWordIndex
 
-    return LanceWordIndex
+    return LanceWordIndex(directory, **options)
 
 
 def open_vectors(
     store: str, embedder: Embeddings, directory: Path, name: str, hydrate: Hydrate
 ) -> VectorIndex:
-    """Open the vectors in a folder, which is made where there is none; `hydrate` gives their documents."""
+    """Open the vectors in a folder; `hydrate` gives their documents. Raises IndexUnusable."""
     if store == LANCE:
         from rag.index.lance import LanceVectorIndex
 

@@ -107,7 +107,7 @@ class TantivyIndex(LexicalIndex):
         return inverse_frequency(min(there, total), total)  # deleted ones count until their segment is merged
 
     def close_writer(self) -> None:
-        """Release the writer; searches still work, even after the files are removed."""
+        """Release the writer; searches still work."""
         with self._writing:
             self._close_writer()
 

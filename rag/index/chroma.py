@@ -20,6 +20,8 @@ from rag.i18n import N_
 from rag.index.chroma_probe import CrashGuard
 from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths
 from rag.index.vector_index import (
+    EQUAL,
+    MISSED,
     Filter,
     Hydrate,
     VectorIndex,
@@ -33,12 +35,6 @@ from rag.index.vector_index import (
 # questions: .967 with Chroma's own (100, 16, 100), .989 with ef_search 100 on this graph, .996 with 150,
 # .998 with 200. A question takes half as long again with 150 as with 100.
 GRAPH = {"ef_construction": 200, "max_neighbors": 32, "ef_search": 100}
-
-# Self-check of an index: damage to the graph's files is often silent.
-SAMPLE = 50  # entries
-NEAREST = 3  # hits among which each must find itself
-MISSED = 0.1  # share of them that may be missed: a graph finds nearly every one, a damaged one few
-EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
 
 # Write buffer: writing eight entries costs half of what thirty-two do.
 AT_ONCE = 32  # entries
@@ -261,14 +257,12 @@ class ChromaVectorStore(VectorIndex):
 
         One that is not among its own nearest counts as found where all of those equal it.
         """
-        ids = sorted(self.ids())
-        entries = self.entries(ids[:: max(1, -(-len(ids) // SAMPLE))])
+        entries = self.entries(self.sample())
         copies = self.vectors_of(entries.ids)
         changed = missed = 0
         for id_, vector in zip(entries.ids, np.asarray(entries.vectors), strict=True):
             changed += id_ in copies and not np.allclose(vector, copies[id_], atol=EQUAL)
-            hits = self.nearest(vector.tolist(), NEAREST)
-            missed += id_ not in {name for name, _ in hits} and not (hits and hits[-1][1] < EQUAL)
+            missed += not self.finds(id_, vector.tolist())
         if changed or missed > MISSED * len(entries.ids):
             raise IndexUnusable(
                 N_("The vector index {name} is damaged: it does not find what is in it.", name=self._name)

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,7 @@ def _memory() -> int:
         return 0
 
 
+T = TypeVar("T")
 Space = Literal["cosine", "l2", "ip"]
 
 
@@ -365,6 +366,15 @@ def check_lengths(**columns: Sequence[Any]) -> None:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"Different lengths: {', '.join(f'{n} {name}' for name, n in lengths.items())}.")
+
+
+def evenly(items: Sequence[T], most: int) -> Sequence[T]:
+    """Return at most `most` of the items, evenly spread.
+
+    >>> evenly("abcdefg", 3)
+    'adg'
+    """
+    return items[:: max(1, -(-len(items) // most))]
 
 
 def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -13,8 +13,7 @@ from langchain_core.documents import Document
 
 from rag.errors import Cancelled, EmbeddingError, IndexMismatch, IndexUnusable, RetrievalError, StoreFailed
 from rag.i18n import N_
-from rag.index.backend import named_only, open_vectors, word_engine
-from rag.index.bm25 import TantivyIndex
+from rag.index.backend import named_only, open_vectors, open_words
 from rag.index.chunks import to_document, to_label
 from rag.index.external import CHROMA, ExternalVectorIndex, StoreSpec
 from rag.index.lexical import Entry, LexicalIndex, to_entry
@@ -103,13 +102,13 @@ class WordIndex:
         states: IndexStates,
         directory: Path,
         analysers: Sequence[Analyser] = (),
-        engine: type[LexicalIndex] = TantivyIndex,
+        store: str = CHROMA,
     ):
         self._documents = documents
         self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS)
         self._directory = directory
         self._analysers = analysers
-        self._engine = engine
+        self._store = store
         self._writing = RLock()
         self.checked = time.monotonic()
         """Time of the last check of the files, by the monotonic clock."""
@@ -206,7 +205,7 @@ class WordIndex:
 
     def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> LexicalIndex:
         folder = self._directory / str(state["folder"])
-        return self._engine(folder, analysers=self._analysers, allow_outdated=allow_outdated)
+        return open_words(self._store, folder, analysers=self._analysers, allow_outdated=allow_outdated)
 
 
 class StagedWords(StagedIndex):
@@ -255,7 +254,8 @@ class StagedWords(StagedIndex):
                 return False
             self.pair.exchange()
             self._words.replace(self.index)
-            self.pair.sweep()
+            if self.index.reads_removed_files:  # otherwise the next start removes them
+                self.pair.sweep()
             return True
 
     def give_up(self) -> None:
@@ -358,8 +358,7 @@ class Indexes:
         return self.open_chunks(folder, self.embedder)
 
     def _open_words(self) -> WordIndex:
-        engine = word_engine(self.store.name)
-        return WordIndex(self._documents, self._states, self._directory, self.analysers, engine)
+        return WordIndex(self._documents, self._states, self._directory, self.analysers, self.store.name)
 
     def _open_tree(self) -> VectorIndex:
         return self.open_tree(self._vectors_folder(), self.embedder)

@@ -50,6 +50,9 @@ class LexicalIndex(ABC):
     ours with the `analysers` of morphemes, or those of `preprocess_func`. Raises IndexUnusable.
     """
 
+    reads_removed_files = True
+    """True where searches go on after the files were removed."""
+
     def __init__(
         self,
         directory: Path | None = None,
@@ -129,7 +132,7 @@ class LexicalIndex(ABC):
 
     @abstractmethod
     def close_writer(self) -> None:
-        """Release the writer; searches still work, even after the files are removed."""
+        """Release the writer; searches still work."""
 
     @abstractmethod
     def close(self) -> None:
@@ -146,6 +149,11 @@ class LexicalIndex(ABC):
     @abstractmethod
     def _languages(self) -> set[str]:
         """Return the languages of the stemmers and analysers that made the index."""
+
+    @staticmethod
+    def _reason(error: BaseException) -> str:
+        """Return what an error of the engine says."""
+        return str(error)
 
     @staticmethod
     @abstractmethod
@@ -174,7 +182,7 @@ class LexicalIndex(ABC):
                     "The word index in {directory} could not be {done}: {reason}",
                     directory=self._directory,
                     done=done,
-                    reason=error,
+                    reason=self._reason(error),
                 )
             ) from error
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from rag.errors import IndexUnusable
 from rag.index.chunks import index_text
+from rag.index.exact import evenly
 from rag.jobs import Cancel
 from storage.documents import Documents, IndexStates
 from storage.errors import DiskFull
@@ -130,8 +131,7 @@ def fresh_folder(name: str) -> str:
 
 def sample_chunks(documents: Documents, ids: Collection[str]) -> list[ChunkRecord]:
     """Return at most SAMPLE chunks, evenly spread over the ids."""
-    ordered = sorted(ids)
-    return list(documents.chunks_by_id(ordered[:: max(1, -(-len(ordered) // SAMPLE))]).values())
+    return list(documents.chunks_by_id(evenly(sorted(ids), SAMPLE)).values())
 
 
 def verify_index(

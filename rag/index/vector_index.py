@@ -17,9 +17,15 @@ from pydantic import model_validator
 
 from rag.errors import RetrievalError
 from rag.i18n import N_
-from rag.index.exact import RELEVANCE, Floats, Space, distances
+from rag.index.exact import RELEVANCE, Floats, Space, distances, evenly
 
 SEARCH_TYPES = ("similarity", "similarity_score_threshold", "mmr")
+# Self-check of an index: damage to its files is often silent.
+SAMPLE = 50  # entries
+NEAREST = 3  # hits among which each must find itself
+MISSED = 0.1  # share of them that may be missed: a sound index finds nearly every one, a damaged one few
+EQUAL = 1e-4  # distances and numbers that differ by less are of the same vector
+
 SMALL, LARGE = 1e-30, 1e30  # squared lengths between which float arithmetic is exact enough
 Scored = list[tuple[Document, float]]
 Filter = Mapping[str, Any]
@@ -209,6 +215,15 @@ class VectorIndex(VectorStore):
 
     def check(self) -> None:
         """Raise IndexUnusable where damage is found."""
+
+    def finds(self, id_: str, vector: Sequence[float]) -> bool:
+        """Return whether an entry is among the nearest of its vector, or all of those equal it."""
+        hits = self.nearest(vector, NEAREST)
+        return not any(vector) or id_ in {name for name, _ in hits} or bool(hits and hits[-1][1] < EQUAL)
+
+    def sample(self) -> Sequence[str]:
+        """Return the ids of SAMPLE entries, evenly spread."""
+        return evenly(sorted(self.ids()), SAMPLE)
 
     @abstractmethod
     def present(self, ids: Sequence[str]) -> set[str]:

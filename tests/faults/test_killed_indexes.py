@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.index.backend import named_only, open_vectors, word_engine
+from rag.index.backend import named_only, open_vectors, open_words
 from rag.index.lexical import Entry
 from tests.faults.forks import Fork
 from tests.rag.index.by_angle import ByAngle
@@ -18,7 +18,7 @@ Write = Callable[[Path, str], None]
 
 def write_words(folder: Path, store: str) -> None:
     """Add batches without end; say the number of each once it is written."""
-    index = word_engine(store)(folder, preprocess_func=str.split)
+    index = open_words(store, folder, preprocess_func=str.split)
     if index.stale:
         index.clear()
     for number in range(10_000):
@@ -60,7 +60,7 @@ def acknowledged(write: Write, folder: Path, store: str, chance: random.Random) 
 @pytest.mark.parametrize("round_", [0, pytest.param(1, marks=pytest.mark.slow(reason="more kills"))])
 def test_words_that_were_acknowledged_are_found(tmp_path: Path, store: str, round_: int):
     last = acknowledged(write_words, tmp_path / "words", store, random.Random(round_))
-    index = word_engine(store)(tmp_path / "words", preprocess_func=str.split)
+    index = open_words(store, tmp_path / "words", preprocess_func=str.split)
     assert not index.stale
     index.check()
     there = index.ids()

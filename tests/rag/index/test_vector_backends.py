@@ -20,7 +20,12 @@ Open = Callable[..., VectorIndex]
 
 def hydrate(ids: Sequence[str]) -> dict[str, Document]:
     """Give the documents of all ids but "gone"."""
-    return {id_: Document(id=id_, page_content=id_) for id_ in ids if id_ != "gone"}
+    there = [id_ for id_ in ids if id_ != "gone"]
+    return {id_: Document(id=id_, page_content=id_, metadata=metadata_of(id_)) for id_ in there}
+
+
+def metadata_of(angle: str, document: str = "d") -> dict[str, str | int]:
+    return {"document_id": document, "half": int(angle) // 90}
 
 
 def open_chroma(folder: Path) -> VectorIndex:
@@ -53,7 +58,7 @@ def circle(index: VectorIndex) -> VectorIndex:
 
 def put(index: VectorIndex, *angles: str, document: str = "d") -> None:
     index.add_vectors(
-        angles, ByAngle().embed_documents(list(angles)), [{"document_id": document}] * len(angles)
+        angles, ByAngle().embed_documents(list(angles)), [metadata_of(angle, document) for angle in angles]
     )
 
 
@@ -88,6 +93,8 @@ def test_a_filter_chooses_documents_and_metadata(circle: VectorIndex):
         ({"document_id": {"$in": ["it's another", "never"]}}, ["1", "2"]),
         ({"document_id": {"$in": []}}, []),
         ({"document_id": "never"}, []),
+        ({"document_id": {"$in": ["d"]}, "half": 1}, ["170"]),
+        ({"half": {"$in": [1, 2]}}, ["170"]),
     ):
         assert texts(circle.similarity_search("0", k=2, filter=chosen)) == expected
 
@@ -108,7 +115,7 @@ def test_vectors_are_replaced_deleted_and_given_back_in_the_order_asked(circle: 
     assert circle.present([*ANGLES, "x"]) == circle.ids() == {"0", "12", "80", "170"}
 
 
-def test_entries_survive_a_restart_and_a_closed_index_says_so(open_index: Open, tmp_path: Path):
+def test_entries_survive_a_restart(open_index: Open, tmp_path: Path):
     first = open_index(tmp_path / "vectors")
     put(first, *ANGLES)
     first.delete(["80"])

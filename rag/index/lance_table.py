@@ -1,0 +1,236 @@
+"""Table of LanceDB in a folder of immutable files, put in order once nothing comes any more.
+
+Every write is a commit: a search sees all of it or nothing, and a killed process leaves the last commit. Rows
+that no index of the table has yet are searched one by one.
+"""
+
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from threading import RLock, Timer
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag.index.exact import batches
+from rag.text.document import clean
+
+MOST_UNINDEXED = 1_000  # rows outside the indexes, or a tenth of the table, from which they are taken in
+MOST_COMMITS = 200  # writes from which small files are joined
+QUIET_SECONDS = 5.0  # after the last write, until the table is put in order
+OLD_VERSIONS = timedelta(minutes=10)  # for which replaced files stay: a search may still read them
+FULL = "there is no space left on its disk. Free some, then try again."
+_PANIC = "PanicException"  # a BaseException that no module exports
+_PLACE = re.compile(r",? \S+\.rs(:\d+)*")
+_DETAIL = 200  # letters of an error
+Scored = list[tuple[str, float]]
+"""Ids with a score or a distance, best first."""
+
+log = logging.getLogger(__name__)
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether LanceDB, or the disk, raised this error; on damaged files its Rust code may panic."""
+    return isinstance(error, OSError | ValueError | RuntimeError) or type(error).__name__ == _PANIC
+
+
+def reason_of(error: BaseException) -> str:
+    r"""Return the first line of an error, without the place in LanceDB's source code.
+
+    >>> reason_of(RuntimeError("lance error: no such column, /src/table.rs:12:8\nCaused by: ..."))
+    'lance error: no such column'
+    >>> reason_of(OSError(28, "No space left on device"))
+    'there is no space left on its disk. Free some, then try again.'
+    """
+    said = str(error)
+    if "No space left" in said:
+        return FULL
+    first = (said.strip() or type(error).__name__).splitlines()[0]
+    return clean(_PLACE.sub("", first))[:_DETAIL]
+
+
+def connect(directory: Path) -> Any:
+    """Return LanceDB's connection to a folder."""
+    # Otherwise the statistics of an index with a graph print a warning.
+    os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
+    import lancedb  # takes more than a second
+
+    return lancedb.connect(str(directory))
+
+
+class LanceTable:
+    """Rows with an "id" and a "document_id"; one writer at a time, any number of searches.
+
+    Raises what LanceDB raises: see `is_failure`.
+    """
+
+    def __init__(self, directory: Path, name: str):
+        self._table = connect(directory).open_table(name)
+        self._writing = RLock()
+        self._closed = False
+        self._commits = 0  # since the table was last put in order
+        self._written = time.monotonic()
+        self._timer: Timer | None = None
+        self._unindexed = self._count_unindexed()
+
+    @classmethod
+    def make(cls, directory: Path, name: str, schema: pa.Schema) -> "LanceTable":
+        """Make an empty table in place of what the folder has."""
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        connect(directory).create_table(name, schema=schema)
+        made = cls(directory, name)
+        for column in ("id", "document_id"):
+            made.index(column, index_types().BTree())
+        return made
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, with the metadata that the table was made with."""
+        return self._table.schema
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return int(self._table.count_rows())
+
+    def index(self, column: str, config: Any) -> None:
+        """Make an index of a column, which searches use from then on."""
+        with self._writing:
+            self._table.create_index(column, config=config)
+
+    def has_index(self, column: str) -> bool:
+        """Return whether a column has an index."""
+        return any(column in index.columns for index in self._table.list_indices())
+
+    def put(self, rows: pa.Table) -> None:
+        """Add rows, replacing those with the same id, in one commit."""
+        merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+        with self._writing:
+            self._check_open()
+            self._unindexed += rows.num_rows  # first: a search in between must not take them for indexed
+            merge.execute(rows)
+            self._note_commit()
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove rows; unknown ids are no error."""
+        with self._writing:
+            self._check_open()
+            for batch in batches(list(ids)):
+                self._table.delete(one_of("id", batch))
+                self._note_commit()
+
+    def put_in_order(self) -> None:
+        """Take all rows into the indexes, join small files, and remove old versions; a failure is logged."""
+        with self._writing:
+            if self._closed or not (self._commits or self._unindexed):
+                return
+            try:
+                self._table.optimize(cleanup_older_than=OLD_VERSIONS)
+                self._commits = self._unindexed = 0
+            except BaseException as error:
+                if not is_failure(error):
+                    raise
+                log.warning("The table %s could not be put in order: %s", self._table.name, reason_of(error))
+
+    def rows(self, columns: Sequence[str], where: str | None = None) -> pa.Table:
+        """Return the rows that a condition chooses."""
+        asked = self._table.search().select(list(columns))
+        return (asked.where(where) if where else asked).to_arrow()
+
+    def ids(self) -> list[str]:
+        """Return every id."""
+        return list(self.rows(["id"])["id"].to_pylist())
+
+    def best_matches(
+        self, tokens: str, k: int, column: str = "id", values: Collection[str] | None = None
+    ) -> Scored:
+        """Return at most `k` (id, BM25 score) of rows that have any of the tokens, and one of the values."""
+        search = self._table.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
+        if values is None:
+            return _pairs(search.limit(k).to_arrow(), "_score")
+        if not self._unindexed:
+            return _pairs(search.limit(k).where(one_of(column, values), prefilter=True).to_arrow(), "_score")
+        # LanceDB would score unindexed rows as if those chosen were the whole table.
+        found = search.select(list({"id", column, "_score"})).limit(max(1, self.count())).to_arrow()
+        chosen = found.filter(pc.is_in(found[column], pa.array(list(values))))
+        return _pairs(chosen.slice(0, k), "_score")
+
+    def nearest(self, vector: Sequence[float], k: int, where: str | None) -> Scored:
+        """Return at most `k` (id, cosine distance) of rows with a "vector", closest first."""
+        search = self._table.search(list(vector), vector_column_name="vector").distance_type("cosine")
+        search = search.refine_factor(2).select(["id", "_distance"]).limit(k)
+        return _pairs((search.where(where, prefilter=True) if where else search).to_arrow(), "_distance")
+
+    def close(self) -> None:
+        """Accept no more writes; a search that runs goes on."""
+        with self._writing:
+            self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("it is closed")
+
+    def _note_commit(self) -> None:
+        self._commits, self._written = self._commits + 1, time.monotonic()
+        if self._commits >= MOST_COMMITS or self._unindexed >= max(MOST_UNINDEXED, self.count() // 10):
+            self.put_in_order()
+        elif self._timer is None:
+            self._wait(QUIET_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = Timer(seconds, self._look)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _look(self) -> None:
+        """Put the table in order if it is quiet; otherwise look again."""
+        with self._writing:
+            self._timer = None
+            left = self._written + QUIET_SECONDS - time.monotonic()
+            if left > 0 and not self._closed:
+                self._wait(left)
+            else:
+                self.put_in_order()
+
+    def _count_unindexed(self) -> int:
+        held = [self._table.index_stats(index.name) for index in self._table.list_indices()]
+        return max((stats.num_unindexed_rows for stats in held if stats), default=0)
+
+
+def index_types() -> Any:
+    """Return the module with LanceDB's kinds of index."""
+    import lancedb.index
+
+    return lancedb.index
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    """Return a condition in SQL.
+
+    >>> one_of("id", ["a", "o'b"])
+    "id IN ('a', 'o''b')"
+    """
+    return f"{column} IN ({', '.join(map(_quoted, values))})"
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _pairs(found: pa.Table, score: str) -> Scored:
+    return list(zip(found["id"].to_pylist(), map(float, found[score].to_pylist()), strict=True))
+
+
+def _match_query(tokens: str) -> Any:
+    from lancedb.query import MatchQuery
+
+    query: Any = MatchQuery  # its types know no defaults
+    return query(tokens, "text")
