@@ -267,7 +267,7 @@ class Library:
         self._promote(document_id)
         ids = self.documents.chunk_ids_of(document_id)
         try:
-            yield from self.add_vectors(self.documents.chunk_batches(document_id), len(ids), cancelled)
+            yield from self.add_vectors(self.documents.indexed_batches(document_id), len(ids), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
@@ -473,7 +473,7 @@ class Library:
         """Add the chunks to the word index; who stops at the last step finds the document searchable."""
         ids, done = self.documents.chunk_ids_of(record.id), 0
         try:
-            for chunks in self.documents.chunk_batches(record.id):
+            for chunks in self.documents.indexed_batches(record.id):
                 yield IngestProgress("words", done, len(ids))
                 self.indexes.words.add(to_entry(chunk) for chunk in chunks)
                 done += len(chunks)
@@ -504,7 +504,7 @@ class Library:
         self.forest.forget(nodes)
 
     def _each_chunk(self, document_id: str) -> Iterator[ChunkRecord]:
-        return chain.from_iterable(self.documents.chunk_batches(document_id))
+        return chain.from_iterable(self.documents.indexed_batches(document_id))
 
     def _forget_if_removed(self, document_id: str, ids: Sequence[str]) -> None:
         """Remove the index entries of a document that was removed while it was indexed."""
