@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import byref
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 
 import pypdfium2.raw as pdfium
@@ -51,7 +51,8 @@ def tables_of(
     grids = find_grids(*drawing.edges) if ruled else []
     lines = reader.cut(lines, grids)
     figures = []
-    if sum(len(_NUMERAL.findall(line.text)) for line in lines) >= _FEWEST:
+    numerals = (found for line in lines for found in _NUMERAL.finditer(line.text))
+    if sum(1 for _ in islice(numerals, _FEWEST)) == _FEWEST:
         figures = find_tables(reader.words_of(lines), lambda: drawing.rules)
     return lines, _chosen(_ruled_tables(reader, lines, grids, drawing, above), figures)
 
@@ -196,7 +197,8 @@ def _may_be_prose(text: str) -> bool:
     if len(text) < _PROSE or not (last.isalpha() or last in ".,;:"):
         return False
     words = text.split()
-    return sum(not any(map(str.isalpha, word)) for word in words) < _FIGURES * len(words)
+    figures = sum(not word.isalpha() and not any(map(str.isalpha, word)) for word in words)
+    return figures < _FIGURES * len(words)
 
 
 def _advance(line: Line) -> float:
