@@ -54,13 +54,14 @@ class FigureDescriber:
     @property
     def available(self) -> bool:
         """True where a model is connected that may take pictures, and it is to be used."""
-        return self.model_name is not None
+        current = self._current()
+        return current is not None and self._may_see(current.model)
 
     @property
     def model_name(self) -> str | None:
-        """The name of the model that figures would be shown to."""
+        """The name of the model that figures would be shown to, also of one that was found to take none."""
         current = self._current()
-        return None if current is None or not self._may_see(current.model) else current.model.settings.model
+        return None if current is None else current.model.settings.model
 
     def queue(self, document_id: str) -> bool:
         """Have a document's figures described that nobody was asked about; False where it has none."""
