@@ -49,6 +49,18 @@ def tables_of(
     drawing = Drawing(sheet, along)
     reader = _Reader(page, main, along)
     grids = find_grids(*drawing.edges) if ruled else []
+    found = _tables(reader, lines, grids, drawing, above)
+    sides = {(table.edges[0][0], table.edges[-1][1]) for table in found[1] if table.ruled}
+    if any(grid.open and (grid.xs[0], grid.xs[-1]) not in sides for grid in grids):
+        grids = find_grids(*drawing.edges, may_be_open=False)
+        found = _tables(reader, lines, grids, drawing, above)
+    return found
+
+
+def _tables(
+    reader: "_Reader", lines: list[Line], grids: Sequence[RuledGrid], drawing: Drawing, above: Continued
+) -> tuple[list[Line], list[PdfTable]]:
+    """Return lines, cut at grids, and the tables that grids and figures make of them."""
     lines = reader.cut(lines, grids)
     figures = []
     numerals = (found for line in lines for found in _NUMERAL.finditer(line.text))
