@@ -42,10 +42,16 @@ class CitationOut(BaseModel):
     start: int
     end: int
     sha256: str | None
+    from_picture: bool = Field(
+        False, description="True where a model read the passage from a picture: it verifies nothing."
+    )
 
 
 class SourceOut(BaseModel):
-    """A passage of an answer or a search: `text` is `[start:end)` of the text of its document."""
+    """A passage of an answer or a search: `text` is `[start:end)` of the text of its document.
+
+    With `from_picture` the text is what a model read from a picture, and `[start:end)` is its caption.
+    """
 
     number: int
     id: str
@@ -59,6 +65,7 @@ class SourceOut(BaseModel):
     text: str
     score: float
     found_by: dict[str, Any]
+    from_picture: bool = False
 
 
 class UsageOut(BaseModel):
@@ -124,6 +131,7 @@ def _cited(text: str, one: Citation | CitationRecord, passage: Passage | Passage
         start=one.quote_start,
         end=one.quote_end,
         sha256=passage and passage.sha256,
+        from_picture=passage is not None and passage.is_from_picture,
     )
 
 
@@ -142,6 +150,7 @@ def source(number: int, passage: Passage | PassageRecord) -> SourceOut:
         text=passage.text,
         score=passage.score,
         found_by={name: _found(found) for name, found in passage.found_by.items()},
+        from_picture=passage.is_from_picture,
     )
 
 

@@ -22,13 +22,14 @@ from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.grid.extraction import CellReader
 from rag.index.external import StoreSpec
+from rag.ingest.figure_descriptions import FigureModel
 from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
 from rag.models.local.hub_files import Hub
 from rag.models.local.server import LocalModel
-from rag.models.protocol import LanguageModel, LLMSettings
+from rag.models.protocol import LanguageModel, LLMSettings, as_vision_model
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser
 from rag.retrieval.degradation import DegradationRecorder
 from rag.retrieval.registry import SearchOptions
@@ -299,6 +300,12 @@ def make_text_checker(
     plain = settings.model_copy(update={"reranker": NO_RERANKER})
     others = scope_without(library.documents, scope, sha256)
     return TextChecker(make_pipeline(plain, library, None, k=PASSAGES, scope=others))
+
+
+def make_figure_model(settings: Settings, llm: LanguageModel | None) -> FigureModel | None:
+    """Return the model that figures are shown to, if they are to be described and it may take pictures."""
+    model = as_vision_model(llm) if settings.describe_figures else None
+    return None if model is None else FigureModel(model, settings.figures_per_document)
 
 
 def make_cell_reader(library: Library, llm: LanguageModel | None) -> CellReader:

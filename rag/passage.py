@@ -1,10 +1,12 @@
 """Passage: a retrieved chunk with its place in the document and the retrievers that found it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.documents import Document
+
+from storage.records import is_figure_id
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Passage:
     its finding; ``score`` is the score the list was ordered by. ``about`` says in a line, for
     the prompt, what its document is: "Apple Inc., 10-Q, period ended 2023-07-01". ``summaries`` are
     those above it in a summary tree that a search found; they are context, and never a source.
+    The description of a figure `is_from_picture`; its span is that of the figure's caption.
     """
 
     id: str
@@ -40,6 +43,11 @@ class Passage:
     found_by: Mapping[str, Found] = field(default_factory=dict)
     about: str = ""
     summaries: tuple[str, ...] = ()
+
+    @property
+    def is_from_picture(self) -> bool:
+        """True where a model read the text from a picture: it stands beside [start, end), and is no quote."""
+        return is_figure_id(self.id)
 
     @classmethod
     def from_document(cls, document: Document) -> "Passage":
@@ -59,3 +67,13 @@ class Passage:
             found_by={name: Found(**found) for name, found in metadata.get("found_by", {}).items()},
             summaries=tuple(node["text"] for node in metadata.get("tree_summaries", ())),
         )
+
+
+def quotable(passage: Passage) -> Passage:
+    """Return a passage, without text where a model read it from a picture: that is evidence of nothing.
+
+    >>> seen = Passage("d.figure-1", "d", "a.pdf", "", 1, "Figure 1", 0, 8, "Bars that grow.")
+    >>> quotable(seen).text
+    ''
+    """
+    return replace(passage, text="") if passage.is_from_picture else passage

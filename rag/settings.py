@@ -111,7 +111,7 @@ RENAMED = {
 EDITABLE = frozenset(
     {
         *("llm_base_url", "llm_api_key", "llm_model", "llm_context_tokens", "local_model", "offer_model"),
-        *("embedding_model", "retriever", "k", "raptor"),
+        *("embedding_model", "retriever", "k", "raptor", "describe_figures"),
         *("score_threshold", "mmr_fetch_k", "mmr_lambda_mult"),
         *("reranker", "rerank_model", "rerank_base_url", "rerank_api_key", "lost_in_the_middle_order"),
     }
@@ -329,6 +329,14 @@ class Settings(BaseSettings):
         ge=1,
         description="Passages that one document may have; one with more is refused. 50 MB of plain text "
         "have 60,000 to 85,000.",
+    )
+    describe_figures: bool = Field(
+        True,
+        description="Have the connected model describe the figures of new PDF, DOCX and PPTX files, where it "
+        "takes pictures: one request per figure. See [files](../user/files.md#figures).",
+    )
+    figures_per_document: int = Field(
+        20, ge=1, le=1000, description="Figures of one document that the model describes at most."
     )
     ocr_minutes: float = Field(
         30.0,

@@ -28,6 +28,7 @@ from rag.evaluation.lab import Lab
 from rag.factory import (
     Current,
     make_cell_reader,
+    make_figure_model,
     make_library,
     make_means,
     make_pipeline,
@@ -40,6 +41,7 @@ from rag.grid.extraction import CellReader
 from rag.grid.grids import Grids
 from rag.grid.run import GRID, GridRuns
 from rag.i18n import N_
+from rag.ingest.figure_descriptions import FigureDescriber
 from rag.ingest.queue import Ingest, Reindexing
 from rag.jobs import ANSWERS, Cancel, Job, Jobs, kind_of
 from rag.models.embeddings import SharedEmbedders
@@ -55,6 +57,7 @@ from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
+from storage.figures import VisionModels
 from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
 from storage.tags import Tags
@@ -132,7 +135,10 @@ class Workspace:
         self.library = make_library(
             database, owner, current, opened=opened or SharedEmbedders(), quota=self.allowance
         )
-        self.ingest = Ingest(self.library, jobs, trees=self.builds_trees)
+        self.describer = FigureDescriber(
+            self.library, VisionModels(database), lambda: make_figure_model(*current())
+        )
+        self.ingest = Ingest(self.library, jobs, trees=self.builds_trees, describer=self.describer)
         self.reindexing = Reindexing(self.library, self.ingest, jobs)
         self.syncing = Syncing(
             database,

@@ -17,6 +17,7 @@ from storage.tables import (
     AccountRemoval,
     ConversationRow,
     Document,
+    FigureRow,
     GridRow,
     IndexStateRow,
     SourceRow,
@@ -105,10 +106,11 @@ class Account(OwnerStore):
 
     def passages(self, besides: Collection[str] = ()) -> int:
         """Add up the passages of the documents, leaving out those with these ids."""
-        counting = select(func.coalesce(func.sum(Document.chunk_count), 0))
-        mine = counting.where(Document.owner == self._owner, Document.id.not_in(list(besides)))
+        mine = Document.owner == self._owner, Document.id.not_in(list(besides))
+        chunks = select(func.coalesce(func.sum(Document.chunk_count), 0)).where(*mine)
+        figures = select(func.count()).select_from(FigureRow).join(Document).where(*mine)
         with self._database.reading() as session:
-            return int(session.scalar(mine) or 0)
+            return int(session.scalar(chunks) or 0) + int(session.scalar(figures) or 0)
 
     def count(
         self,

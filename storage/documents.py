@@ -13,7 +13,18 @@ from storage import audit_log
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
 from storage.i18n import N_
-from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
+from storage.records import (
+    FIGURE,
+    ChunkRecord,
+    ChunkSpan,
+    DocumentFact,
+    DocumentRecord,
+    FigureSpan,
+    Outcome,
+    PageSpan,
+    State,
+    is_figure_id,
+)
 from storage.tables import (
     ChoiceRow,
     Chunk,
@@ -21,6 +32,7 @@ from storage.tables import (
     DocumentFactsRow,
     DocumentTag,
     DocumentText,
+    FigureRow,
     GridCell,
     GridChoice,
     IndexStateRow,
@@ -95,12 +107,26 @@ _CHUNKS: Select[*tuple[Any, ...]] = select(
     Chunk.text,
 ).join(Document, Document.id == Chunk.document_id)  # in the order of a ChunkRecord's fields
 
+_FIGURES: Select[*tuple[Any, ...]] = select(
+    FigureRow.id,
+    FigureRow.document_id,
+    Document.name,
+    Document.sha256,
+    FigureRow.number,
+    FigureRow.start,
+    FigureRow.end,
+    FigureRow.page,
+    FigureRow.label,
+    FigureRow.text,
+).join(Document, Document.id == FigureRow.document_id)  # in the order of a ChunkRecord's fields
+
 # The owner and the replaced document are in expressions, which no index serves: else SQLite starts from all
 # the owner's chunks.
 _SEARCHED = (Document.owner.concat("") == bindparam("owner"), func.coalesce(Document.replaces, "") == "")
 _PUT_TEXT = update(DocumentText).where(DocumentText.document_id == bindparam("id"))
 _PUT_TEXT = _PUT_TEXT.values(text=bindparam("put")).execution_options(synchronize_session=False)
 _BY_ID = Lookup(_CHUNKS.where(*_SEARCHED), Chunk.id)
+_FIGURES_BY_ID = Lookup(_FIGURES.where(*_SEARCHED), FigureRow.id)
 _NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
 
 
@@ -153,6 +179,20 @@ def chunk_records(
     split, text = edition(splitting), storable(text)
     for rows in _chunk_rows(document.id, split, text, chunks):
         yield [ChunkRecord(document=document.name, sha256=document.sha256, **row) for row in rows]
+
+
+_FIGURE_EDITION = FIGURE.strip(".-")
+
+
+def _place_figures(session: Session, document_id: str, figures: Sequence[FigureSpan]) -> None:
+    """Put the described figures of a document where its text has them now; delete those that it lost."""
+    places = {figure.key: (number, figure) for number, figure in enumerate(figures)}
+    for row in session.scalars(select(FigureRow).where(FigureRow.document_id == document_id)).all():
+        found = places.get((row.page, row.label, row.occurrence))
+        if found is None:
+            session.delete(row)
+        else:
+            row.number, (row.start, row.end) = found[0], (found[1].start, found[1].end)
 
 
 def _fact_values(facts: Sequence[DocumentFact]) -> list[list[Any]]:
@@ -311,14 +351,19 @@ class Documents(OwnerStore):
         splitting: Mapping[str, Any] | None = None,
         note: str | None = None,
         facts: Sequence[DocumentFact] | None = None,
+        figures: Sequence[FigureSpan] = (),
     ) -> None:
         """Replace text, pages, chunks and facts in one commit; `note` says which part could not be read.
+
+        Descriptions of those of its `figures` that it had before are kept, and of no others.
 
         A chunk's id is made of its document's id and its position, ``"5f0c…-00003"``; see `chunk_id`.
         StorageError when a span is outside the text; then nothing changes.
         """
         text = storable(text)
-        spans: Iterable[PageSpan | ChunkSpan | DocumentFact] = chain(pages, chunks, facts or ())
+        spans: Iterable[PageSpan | ChunkSpan | DocumentFact | FigureSpan] = chain(
+            pages, chunks, facts or (), figures
+        )
         for span in spans:
             if not 0 <= (span.start or 0) <= (span.end or 0) <= len(text):
                 raise StorageError(
@@ -345,6 +390,7 @@ class Documents(OwnerStore):
             row.edition, row.note = edition(splitting), note
             for rows in _chunk_rows(row.id, row.edition, text, chunks):
                 insert_rows(session, Chunk, rows)
+            _place_figures(session, row.id, figures)
             row.page_count, row.chunk_count = len(pages) or None, len(chunks)
             row.updated = now()
 
@@ -364,39 +410,56 @@ class Documents(OwnerStore):
                 first = part[-1].position + 1
                 yield part
 
-    def chunk_ids_of(self, document_id: str) -> list[str]:
-        """List the ids of the chunks of one document in order."""
+    def indexed_batches(self, document_id: str) -> Iterator[list[ChunkRecord]]:
+        """Yield what the indexes have of one document: its chunks, then the descriptions of its figures."""
+        yield from self.chunk_batches(document_id)
         with self._database.reading() as session:
-            mine = Chunk.document_id == self._own(session, Document, document_id).id
-            return list(session.scalars(select(Chunk.id).where(mine).order_by(Chunk.position)))
+            mine = Document.id == self._own(session, Document, document_id).id
+            rows = session.execute(_FIGURES.where(mine).order_by(FigureRow.number, FigureRow.id))
+            described = [ChunkRecord(*row) for row in rows]
+        if described:
+            yield described
+
+    def chunk_ids_of(self, document_id: str) -> list[str]:
+        """List the ids of the chunks of one document in order, then those of its figures' descriptions."""
+        with self._database.reading() as session:
+            own = self._own(session, Document, document_id).id
+            chunks = select(Chunk.id).where(Chunk.document_id == own).order_by(Chunk.position)
+            described = select(FigureRow.id).where(FigureRow.document_id == own).order_by(FigureRow.number)
+            return [*session.scalars(chunks), *session.scalars(described)]
 
     def chunks_by_id(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
         """Return chunks by id, in the order of the ids; unknown ones and a pending replacement's are absent.
 
+        Descriptions of figures are among them.
         So a replacement is searched as a whole from the commit that promotes it.
         """
         wanted = list(dict.fromkeys(ids))
         rows = self._database.look_up(_BY_ID, wanted, self._owner)
+        if described := [id_ for id_ in wanted if is_figure_id(id_)]:
+            rows += self._database.look_up(_FIGURES_BY_ID, described, self._owner)
         found = {row[0]: ChunkRecord(*row) for row in rows}
         return {id_: found[id_] for id_ in wanted if id_ in found}
 
     def of_chunks(self, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return the id and the name of each chunk's document, without reading or checking the chunks.
 
-        Absent are chunks of unknown documents, of a pending replacement, and of another edition.
+        Absent are chunks of unknown documents, of a pending replacement, and of another edition. Descriptions
+        of figures are of every edition.
         """
         wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
         documents = list({document_id for document_id, _ in wanted.values()})
         rows = self._database.look_up(_NAMES, documents, self._owner)
-        found = {(id_, edition): (id_, name) for id_, edition, name in rows}
+        found = {(id_, of): (id_, name) for id_, edition, name in rows for of in (edition, _FIGURE_EDITION)}
         return {id_: found[document] for id_, document in wanted.items() if document in found}
 
     def chunk_ids(self, *, searchable: bool = True) -> set[str]:
-        """Return the ids of the chunks that belong in the indexes, or of all documents in any state."""
-        mine = select(Chunk.id).join(Document, Document.id == Chunk.document_id)
-        mine = mine.where(Document.owner == self._owner)
+        """Return the ids of what belongs in the indexes, chunks and descriptions, or of all in any state."""
+        mine = [Document.owner == self._owner, *([Document.state.in_(SEARCHABLE)] if searchable else [])]
+        chunks = select(Chunk.id).join(Document, Document.id == Chunk.document_id).where(*mine)
+        figures = select(FigureRow.id).join(Document, Document.id == FigureRow.document_id).where(*mine)
         with self._database.reading() as session:
-            return set(session.scalars(mine.where(Document.state.in_(SEARCHABLE)) if searchable else mine))
+            return {*session.scalars(chunks), *session.scalars(figures)}
 
     def promote(self, document_id: str) -> str | None:
         """Promote a replacement, in one commit; return the id of the document it replaced.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 State = Literal["queued", "reading", "searchable_by_words", "searchable_by_meaning", "ready", "refused"]
 Outcome = Literal["new", "unchanged", "replaces"]
+FigureState = Literal["due", "done", "stopped", "failed"]
 Role = Literal["user", "assistant"]
 AnswerState = Literal["complete", "pending", "stopped", "failed", "interrupted"]
 CitationStatus = Literal["verified", "differs", "related", "unsupported"]
@@ -82,6 +83,71 @@ class ChunkSpan:
     heading: str = ""
 
 
+FIGURE = ".figure-"
+"""Part of the id of a passage that is the description of a figure; no other passage has it."""
+
+
+@dataclass(frozen=True)
+class FigureSpan:
+    """Figure beside ``text[start:end]``: its caption, or the line in its place.
+
+    It is known by its page, its ``label`` and its number among equal ones, ``occurrence``.
+    """
+
+    page: int | None
+    label: str
+    occurrence: int
+    start: int
+    end: int
+
+    @property
+    def key(self) -> tuple[int | None, str, int]:
+        """Return what the figure is known by in its document."""
+        return self.page, self.label, self.occurrence
+
+
+@dataclass(frozen=True)
+class FigureRecord:
+    """A model's description of a figure; its ``id`` is that of the passage."""
+
+    id: str
+    document_id: str
+    number: int
+    page: int | None
+    label: str
+    occurrence: int
+    start: int
+    end: int
+    text: str
+    model: str
+    created: datetime
+
+    @property
+    def key(self) -> tuple[int | None, str, int]:
+        """Return what the figure is known by in its document."""
+        return self.page, self.label, self.occurrence
+
+
+@dataclass(frozen=True)
+class FigureReading:
+    """State of the description of a document's figures, and a note on one that is not complete."""
+
+    document_id: str
+    state: FigureState
+    again: bool
+    note: str | None
+    updated: datetime
+
+
+def is_figure_id(passage_id: str) -> bool:
+    """Return True for the id of a passage that a model read from a picture.
+
+    >>> is_figure_id("5f0c.figure-9d2e"), is_figure_id("5f0c-00003")
+    (True, False)
+    """
+    return FIGURE in passage_id
+
+
 @dataclass(frozen=True)
 class ChunkRecord:
     """A chunk with its words: ``text`` is ``canonical[start:end]`` of the document."""
@@ -124,6 +190,11 @@ class PassageRecord:
     text: str
     score: float
     found_by: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_from_picture(self) -> bool:
+        """True where a model read the text from a picture: it is no quote of the document."""
+        return is_figure_id(self.chunk_id)
 
 
 @dataclass(frozen=True)

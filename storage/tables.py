@@ -419,6 +419,48 @@ class Chunk(Base):
     text: Mapped[str]
 
 
+class FigureRow(Base):
+    """A model's description of a figure, beside `text[start:end]`: its caption, or the line in its place.
+
+    A figure is known by its page, its ``label`` and its number among equal ones, ``occurrence``.
+    """
+
+    __tablename__ = "figures"
+    __table_args__ = (Index(None, "document_id", "number"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"))
+    number: Mapped[int]
+    page: Mapped[int | None]
+    label: Mapped[str]
+    occurrence: Mapped[int]
+    start: Mapped[int]
+    end: Mapped[int]
+    text: Mapped[str]
+    model: Mapped[str]
+    created: Mapped[datetime]
+
+
+class FigureReadingRow(Base):
+    """State of the description of a document's figures; with ``again`` those described are described anew."""
+
+    __tablename__ = "figure_readings"
+    document_id: Mapped[str] = mapped_column(part_of("documents.id"), primary_key=True)
+    state: Mapped[str]
+    again: Mapped[bool]
+    note: Mapped[str | None]
+    updated: Mapped[datetime]
+
+
+class VisionModelRow(Base):
+    """Result of asking a model at a server's address about a picture."""
+
+    __tablename__ = "vision_models"
+    address: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    takes_pictures: Mapped[bool]
+    asked: Mapped[datetime]
+
+
 class IndexStateRow(Base):
     """Fingerprint of one of an owner's derived indexes: the model and settings it was made with."""
 

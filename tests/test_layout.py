@@ -54,6 +54,7 @@ ENTRY = {"rag.cli", "ui", "api", "app", *APPLICATION}
 MAY_IMPORT: Mapping[str, set[str]] = {
     "storage": set(),
     **{module: {"storage.errors", "storage.i18n"} for module in BASE},
+    "rag.passage": {"storage.errors", "storage.i18n", "storage.records"},
     "rag.text": TEXT,
     "rag.models": MODELS,
     "rag.index": INDEX,

@@ -27,7 +27,8 @@ class Quote:
     """Quoted words of a citation, `text` at [start, end) of the document with this hash.
 
     `number` counts through the chat from 1, `marker` is the passage's number within its answer. Where the
-    source does not say what the statement says, `text` may be empty.
+    source does not say what the statement says, `text` may be empty. It is where a model read the passage
+    from a picture: then `read_from_picture` is what it read.
     """
 
     number: int
@@ -42,6 +43,7 @@ class Quote:
     start: int
     end: int
     note: str = ""
+    read_from_picture: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def _quote(answer: Message, number: int, passage: PassageRecord, position: int |
         start=citation.quote_start,
         end=citation.quote_end,
         note=citation.note,
+        read_from_picture=passage.text if passage.is_from_picture else "",
     )
 
 
@@ -256,6 +259,7 @@ STATUSES = {
     "related": N_("On the subject, but it does not say quite that: {quote}"),
     "unsupported": N_("The statement was not found in this source"),
 }
+FROM_PICTURE = N_("Read from a picture by a model, not a quote: {quote}")
 
 
 _STATES = {
@@ -276,7 +280,7 @@ def exported_on(moment: datetime) -> str:
 
 def _quoted(quote: Quote, words: str) -> str:
     """Return the words of a quote after what became of it."""
-    return _(STATUSES[quote.status], quote=words)
+    return _(FROM_PICTURE if quote.read_from_picture else STATUSES[quote.status], quote=words)
 
 
 def _place(quote: Quote, document: str) -> str:
@@ -320,7 +324,8 @@ def _markdown_piece(piece: AnswerPiece) -> str:
 
 def _markdown_quote(quote: Quote) -> str:
     heading = f", {escaped(quote.heading)}" if quote.heading else ""
-    words = _quoted(quote, f"“{escaped(quote.text)}”" if quote.text else "")
+    told = f"“{escaped(quote.text)}”" if quote.text else escaped(quote.read_from_picture)
+    words = _quoted(quote, told)
     place = f"{_place(quote, escaped(quote.document))}{heading}"
     return f"- \\[{quote.number}\\] {words} — {place} (sha256 {escaped(quote.sha256)})"
 
@@ -437,6 +442,7 @@ def _piece(piece: AnswerPiece) -> str:
 def _html_quote(quote: Quote) -> str:
     heading = f", {_text(quote.heading)}" if quote.heading else ""
     words = f'<q class="text"{_lang(quote.text)}>{_text(quote.text)}</q>' if quote.text else ""
+    words = words or _text(quote.read_from_picture)
     return (
         f'<li id="quote-{quote.number}">[{quote.number}] {_quoted(quote, words)}<br>'
         f"{_place(quote, _text(quote.document))}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"

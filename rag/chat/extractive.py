@@ -108,9 +108,14 @@ def _paragraphs(
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
         yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
-    for place, pick in enumerate(picks):
+    for place, pick in enumerate(_once_each_picture(picks, passages)):
         passage = passages[pick.number - 1]
-        told = _lead(passage, pick) if place == 0 and not doubtful else quoted(passage, pick.start, pick.end)
+        if passage.is_from_picture:
+            told = _from_picture(question, passage)
+        elif place == 0 and not doubtful:
+            told = _lead(passage, pick)
+        else:
+            told = quoted(passage, pick.start, pick.end)
         yield _marked(told, pick.number, worded), pick
 
 
@@ -122,6 +127,26 @@ def _lead(passage: Passage, pick: Pick) -> str:
     if "\n" in best or "*" in best or not best or told.count(best) != 1:
         return told
     return told.replace(best, f"**{best}**")
+
+
+READ_FROM_PICTURE = {
+    "en": "Read from a picture by a model:",
+    "ko": "모델이 그림에서 읽음:",
+    "ja": "モデルが図から読み取った内容:",
+}
+"""Words before the description of a figure, which is no quote."""
+
+
+def _once_each_picture(picks: Sequence[Pick], passages: Sequence[Passage]) -> list[Pick]:
+    """Return picks without later ones of a picture's description, which is shown whole."""
+    shown = {pick.number: pick for pick in reversed(picks) if passages[pick.number - 1].is_from_picture}
+    return [pick for pick in picks if shown.get(pick.number, pick) is pick]
+
+
+def _from_picture(question: str, passage: Passage) -> str:
+    """Return the description of a figure, as words of a model, under its caption."""
+    caption = f"{inert(passage.heading)}\n\n" if passage.heading else ""
+    return f"{caption}*{_translated(READ_FROM_PICTURE, question)}* {inert(passage.text)}"
 
 
 def quoted_part(
@@ -185,6 +210,8 @@ def asked_column(question: str, header: Sequence[str], row: Sequence[str]) -> in
 
 
 def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:
+    if passage.is_from_picture:
+        return Citation(pick.number, start, end, "related")
     place = (passage.start + pick.start, passage.start + pick.end)
     return Citation(pick.number, start, end, "verified", *place, passage.text[pick.start : pick.end])
 

@@ -22,7 +22,7 @@ from rag.citations.periods import periods
 from rag.citations.quantities import Quantity, quantities
 from rag.citations.tables import split_row
 from rag.citations.words import content_words
-from rag.passage import Passage
+from rag.passage import Passage, quotable
 from rag.text.facts import names
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
@@ -171,6 +171,8 @@ class Checker:
         judge: Judge | None = None,
         least: float | None = None,
     ):
+        self._pictures = {number for number, one in enumerate(passages, 1) if one.is_from_picture}
+        passages = [quotable(passage) for passage in passages]
         owners = [_owners(passage, passages) for passage in passages]
         self._passages = [_ParsedPassage(*pair) for pair in zip(passages, owners, strict=True)]
         named = [owner | frozenset(content_words(" ".join(owner))) for owner in owners]
@@ -183,6 +185,10 @@ class Checker:
         self._meaning = Similarity.of(embedder)
         self._judge = judge
         self._least = least
+
+    def is_from_picture(self, number: int) -> bool:
+        """Return True for a passage that a model read from a picture, which supports nothing."""
+        return number in self._pictures
 
     def check(self, sentence: str, among: Collection[int] | None = None) -> Evidence:
         """Return the best evidence among the passages of these numbers, or among all.

@@ -158,6 +158,8 @@ def _evidence(statement: Statement, checker: Checker) -> list[Evidence]:
 
 
 def _alone(statement: Statement, checker: Checker, number: int) -> Evidence:
+    if checker.is_from_picture(number):
+        return Evidence("related", number)
     found = checker.check(statement.text, {number})
     return replace(found, number=number, more=(), calculation="")
 
@@ -166,6 +168,8 @@ def _citation(evidence: Evidence, here: tuple[int, int], passages: Sequence[Pass
     if evidence.status == "unsupported":
         return Citation(evidence.number, *here, "unsupported")
     passage = passages[evidence.number - 1]
+    if passage.is_from_picture:  # nothing of the document says so: there are no words to quote
+        return Citation(evidence.number, *here, "related")
     start, end = evidence.start, evidence.end
     return Citation(
         evidence.number,

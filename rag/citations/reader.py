@@ -14,7 +14,7 @@ from rag.citations.lookup import Span
 from rag.errors import Cancelled, FootnoteError
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
-from rag.passage import Passage
+from rag.passage import Passage, quotable
 from rag.text.normalize import NormalizedText, normalize, normalize_with_offsets
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced, unfenced
 
@@ -157,7 +157,7 @@ class QuoteFinder:
     """
 
     def __init__(self, passages: Sequence[Passage]):
-        self._passages = passages
+        self._passages = [quotable(passage) for passage in passages]
 
     @cached_property
     def _folded(self) -> list[NormalizedText]:

@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,8 @@ class StagedVectors(StagedIndex):
     def _embed(self, document_id: str, there: set[str]) -> Iterator[int]:
         """Embed a document's missing chunks; yield how many, batch by batch."""
         try:
-            chunks = [chunk for chunk in self.documents.chunks(document_id) if chunk.id not in there]
+            indexed = chain.from_iterable(self.documents.indexed_batches(document_id))
+            chunks = [chunk for chunk in indexed if chunk.id not in there]
         except NotFound:  # removed meanwhile
             return
         texts = [index_text(chunk) for chunk in chunks]

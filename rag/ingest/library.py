@@ -25,6 +25,7 @@ from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
 from rag.ingest.document_facts import read_facts
 from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.figures import figures_of
 from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
@@ -40,8 +41,18 @@ from storage.collections import Collections
 from storage.database import Database
 from storage.documents import Documents, IndexStates, chunk_records
 from storage.errors import NotFound, StorageError
+from storage.figures import Figures
 from storage.files import Files
-from storage.records import ChunkRecord, ChunkSpan, DocumentFact, DocumentRecord, Outcome, PageSpan, State
+from storage.records import (
+    ChunkRecord,
+    ChunkSpan,
+    DocumentFact,
+    DocumentRecord,
+    FigureSpan,
+    Outcome,
+    PageSpan,
+    State,
+)
 from storage.trees import Trees
 
 Stage = Literal["reading", "words", "meaning"]
@@ -72,6 +83,7 @@ class ParsedDocument:
     splitting: Mapping[str, Any] | None
     note: str | None
     facts: Sequence[DocumentFact] = ()
+    figures: Sequence[FigureSpan] = ()
 
     def save(self, documents: Documents, document_id: str) -> None:
         """Save it as a document's text, pages, chunks and facts, in one commit."""
@@ -83,6 +95,7 @@ class ParsedDocument:
             splitting=self.splitting,
             note=self.note,
             facts=self.facts,
+            figures=self.figures,
         )
 
     def chunks_of(self, record: DocumentRecord) -> Iterator[list[ChunkRecord]]:
@@ -145,6 +158,7 @@ class Library:
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
+        self.figures = Figures(database, owner)
         self.files, self._recognition = Files(database.directory, owner), recognition
         self._quota, self._most_passages = quota, most_passages
         self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
@@ -253,13 +267,16 @@ class Library:
                 )
             )
         self._admit_passages(record, len(pieces))
+        pages = [PageSpan(*page) for page in loaded.pages]
+        described = bool(self.figures.of(record.id))
         return ParsedDocument(
             text=loaded.text,
-            pages=[PageSpan(*page) for page in loaded.pages],
+            pages=pages,
             pieces=[ChunkSpan(piece.start, piece.end, piece.page, piece.heading) for piece in pieces],
             splitting=splitting,
             note=loaded.note or None,
             facts=read_facts(loaded, record.name),
+            figures=figures_of(record.name, loaded.text, pages) if described else (),
         )
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
@@ -267,7 +284,7 @@ class Library:
         self._promote(document_id)
         ids = self.documents.chunk_ids_of(document_id)
         try:
-            yield from self.add_vectors(self.documents.chunk_batches(document_id), len(ids), cancelled)
+            yield from self.add_vectors(self.documents.indexed_batches(document_id), len(ids), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
         except (EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
@@ -316,6 +333,42 @@ class Library:
             facts = read_facts(LoadedDocument(text, headings=headings), record.name)
             self.documents.save_facts(document_id, facts)
         return facts
+
+    def figures_of(self, document_id: str) -> list[FigureSpan]:
+        """Return the figures of a document that was read; raises NotFound."""
+        name = self.documents.get(document_id).name
+        return figures_of(name, self.documents.text(document_id), self.documents.pages(document_id))
+
+    def admit_figures(self, record: DocumentRecord, count: int) -> None:
+        """Raise LimitReached where the owner may not have so many passages more."""
+        self._quota.passages(record.chunks + count, [record.id])
+
+    def add_description(
+        self,
+        document_id: str,
+        number: int,
+        figure: FigureSpan,
+        text: str,
+        model: str,
+        cancelled: Cancel = never,
+    ) -> None:
+        """Save a model's description of a figure in place of an earlier one, and make it searchable.
+
+        Where it cannot be embedded its document is, once more, searchable by words, and embedded later.
+        """
+        described, earlier = self.figures.put(document_id, number, figure, text, model)
+        chunks = list(self.documents.chunks_by_id([described.id]).values())
+        try:
+            self.indexes.words.add(to_entry(chunk) for chunk in chunks)
+            for _ in self.add_vectors([chunks], len(chunks), cancelled):
+                pass
+        except (Cancelled, EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
+            reason = N_("{error} It is tried again later.", error=error)
+            self._note(document_id, "searchable_by_words", reason)
+            raise
+        finally:
+            self.indexes.forget(earlier)
+            self._forget_if_removed(document_id, [described.id])
 
     def remove(self, document_id: str) -> None:
         """Delete a document, its original and its index entries."""
@@ -473,7 +526,7 @@ class Library:
         """Add the chunks to the word index; who stops at the last step finds the document searchable."""
         ids, done = self.documents.chunk_ids_of(record.id), 0
         try:
-            for chunks in self.documents.chunk_batches(record.id):
+            for chunks in self.documents.indexed_batches(record.id):
                 yield IngestProgress("words", done, len(ids))
                 self.indexes.words.add(to_entry(chunk) for chunk in chunks)
                 done += len(chunks)
@@ -504,7 +557,7 @@ class Library:
         self.forest.forget(nodes)
 
     def _each_chunk(self, document_id: str) -> Iterator[ChunkRecord]:
-        return chain.from_iterable(self.documents.chunk_batches(document_id))
+        return chain.from_iterable(self.documents.indexed_batches(document_id))
 
     def _forget_if_removed(self, document_id: str, ids: Sequence[str]) -> None:
         """Remove the index entries of a document that was removed while it was indexed."""

@@ -19,6 +19,7 @@ from rag.i18n import N_
 from rag.index.chunks import same_text_ids
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
+from rag.ingest.figure_descriptions import FigureDescriber, FigureProgress
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
@@ -30,11 +31,12 @@ from storage.errors import NotFound
 from storage.records import DocumentRecord
 
 READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
-REINDEX, WORDS, FACTS, SCRUB = "reindex", "words", "facts", "scrub"
-LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1}
+REINDEX, WORDS, FACTS, SCRUB, FIGURES = "reindex", "words", "facts", "scrub", "figures"
+LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1, FIGURES: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
 DRAIN_SECONDS = 2.0  # time for running questions to leave an index that was replaced
+FIGURES_WAIT = 600.0  # seconds before a description of figures that failed is tried again
 STOP_SECONDS = 60.0  # limit for the jobs of a person who is removed
 FAILED = "It could not be split anew, and is searched as it was. {}"
 E = TypeVar("E")
@@ -152,7 +154,7 @@ def _resplit_document(
     except BaseException:
         library.indexes.forget(new)
         raise
-    library.indexes.forget(old)
+    library.indexes.forget(set(old).difference(library.documents.chunk_ids_of(record.id)))
 
 
 class Ingest:
@@ -164,6 +166,7 @@ class Ingest:
         jobs: Jobs,
         *,
         trees: Callable[[], bool] = never,
+        describer: FigureDescriber | None = None,
         backoff: Backoff | None = None,
     ):
         self._library = library
@@ -171,6 +174,9 @@ class Ingest:
         self._trees = trees
         self._backoff = backoff or Backoff()
         self._tree_job: Job[ForestProgress] | None = None
+        self._describer = describer
+        self._figure_job: Job[FigureProgress] | None = None
+        self._describe_after = 0.0  # time.monotonic() before which a failed description is not tried again
 
     def start(self, document_id: str) -> None:
         """Queue a document where its ingest ended; one that is queued already stays as it is."""
@@ -223,6 +229,7 @@ class Ingest:
         self._weigh_if_due()
         self._grow_if_wanted()
         self.split_if_due()
+        self.describe_if_due()
 
     def try_again(self) -> None:
         """Retry one unfinished document if it is time; once it succeeds, all continue."""
@@ -231,6 +238,8 @@ class Ingest:
         document_id = self._backoff.due(waiting)
         if document_id is not None:
             self.start(document_id)
+        if time.monotonic() >= self._describe_after:
+            self.describe_if_due()
 
     def recover(self) -> None:
         """Make the indexes agree with the ledger and continue with every unfinished document."""
@@ -295,6 +304,40 @@ class Ingest:
         if job := self._job(TREES):
             job.cancel()
 
+    def describe(self, document_id: str) -> None:
+        """Have a model describe the figures of a document, also those that were described; NotFound."""
+        if self._describer is not None:
+            self._describer.queue_again(document_id)
+            self.describe_if_due()
+
+    def describe_if_due(self) -> None:
+        """Have a model describe the figures of the documents that wait for it."""
+        if self._describer is not None and self._describer.available and self._library.figures.due():
+            self._figure_job = self._start(FIGURES, self._describe_figures, FIGURES)
+
+    def describing(self) -> Job[FigureProgress] | None:
+        """Return the job that describes figures; None when there is none."""
+        return self._job(FIGURES)
+
+    def stop_describing(self) -> None:
+        """Stop describing figures; what is described stays, and the rest waits to be asked for."""
+        self._library.figures.stop_due()
+        if job := self._job(FIGURES):
+            job.cancel()
+
+    def describing_failed(self) -> BaseException | None:
+        """Return the error of the last descriptions; None where they succeeded or were stopped."""
+        error = self._figure_job.error if self._figure_job is not None else None
+        return None if isinstance(error, Cancelled) else error
+
+    def _describe_figures(self, cancelled: Cancel) -> Iterator[FigureProgress]:
+        if self._describer is not None:
+            try:
+                yield from self._describer.run(cancelled)
+            except FootnoteError:
+                self._describe_after = time.monotonic() + FIGURES_WAIT
+                raise
+
     def follow_setting(self) -> None:
         """Build trees or stop building them, as the settings say now."""
         if self._trees():
@@ -318,6 +361,8 @@ class Ingest:
             self._weigh_if_due()
             self._grow_if_wanted()
             self.split_if_due()
+            if self._describer is not None and self._describer.queue(document_id):
+                self.describe_if_due()
 
     def _grow_if_wanted(self) -> None:
         """Build trees once all documents are embedded, so that the top layers are built only once."""

@@ -6,11 +6,12 @@ not repeat an answer that broke off before its first word. No error text holds t
 """
 
 import asyncio
+import base64
 import contextlib
 import queue
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -90,6 +91,21 @@ class LLM(AbstractContextManager["LLM"]):
         """Return the whole answer; errors as of `stream`."""
         return "".join(self._pieces(messages, max_tokens, cancelled, throttled=False))
 
+    def look(
+        self,
+        instruction: str,
+        picture: bytes,
+        *,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = never,
+    ) -> str:
+        """Return what the model says of a picture in PNG; errors as of `stream`."""
+        url = "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
+        shown = {"type": "image_url", "image_url": {"url": url}}
+        content = [{"type": "text", "text": instruction}, shown]
+        messages = [{"role": "user", "content": content}]
+        return "".join(self._pieces(messages, max_tokens, cancelled, throttled=False))
+
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:
         """Return the log-probabilities of the answer's first token; None where the server gives none."""
         if not self.supports_logprobs:
@@ -119,12 +135,17 @@ class LLM(AbstractContextManager["LLM"]):
         with self._lock:
             self._started()
 
-    def _request(self, messages: Chat, max_tokens: int) -> Body:
+    def _request(self, messages: Sequence[Mapping[str, Any]], max_tokens: int) -> Body:
         model = self.settings.model
         return {"model": model, "messages": list(messages), "max_tokens": max_tokens, "temperature": 0.0}
 
     def _pieces(
-        self, messages: Chat, max_tokens: int, cancelled: Callable[[], bool], *, throttled: bool
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        max_tokens: int,
+        cancelled: Callable[[], bool],
+        *,
+        throttled: bool,
     ) -> Iterator[str]:
         pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         request = self._request(messages, max_tokens)

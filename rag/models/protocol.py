@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import Runnable
 
-from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled
+from rag.errors import Cancelled, FootnoteError, LLMError, LLMGarbled, LLMRejected
 from rag.i18n import N_
 from rag.jobs import never
 from rag.models.llm_errors import host_of
@@ -57,6 +57,36 @@ class LanguageModel(Protocol):
     def logprobs(self, messages: Chat, *, cancelled: Callable[[], bool] = never) -> Logprobs | None:  # noqa: ARG002
         """Return the log-probabilities of the answer's first token, or None; errors as of `stream`."""
         return None
+
+
+@runtime_checkable
+class VisionModel(Protocol):
+    """Language model that may be shown a picture; if it sees it is found out by asking."""
+
+    settings: LLMSettings
+
+    def look(
+        self,
+        instruction: str,
+        picture: bytes,
+        *,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = never,
+    ) -> str:
+        """Return what the model says of a picture in PNG; errors as of `LanguageModel.stream`."""
+
+    def complete(self, messages: Chat, *, max_tokens: int, cancelled: Callable[[], bool] = never) -> str:
+        """Return the whole answer to messages without a picture."""
+
+
+def as_vision_model(llm: LanguageModel | None) -> VisionModel | None:
+    """Return a model as one that may be shown pictures; None where its kind takes none."""
+    inner = llm._llm if isinstance(llm, ObservedModel) else llm
+    return llm if isinstance(inner, VisionModel) and isinstance(llm, VisionModel) else None
+
+
+PICTURE_TOKENS = 1600
+"""Tokens of a picture of 1,600 pixels a side, by the count of common servers, rather too many."""
 
 
 class ChatModel(LanguageModel):
@@ -173,6 +203,25 @@ class ObservedModel:
         tokens, answer = self._begin(messages), ""
         try:
             answer = self._llm.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
+        finally:
+            self._used(tokens + self._count(answer))
+        return answer
+
+    def look(
+        self,
+        instruction: str,
+        picture: bytes,
+        *,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = never,
+    ) -> str:
+        """Return what the model says of a picture; errors as of `stream`."""
+        if not isinstance(self._llm, VisionModel):
+            raise LLMRejected(N_("{name} takes no pictures.", name=self.settings.model))
+        asked = [{"role": "user", "content": instruction}]
+        tokens, answer = self._begin(asked) + (PICTURE_TOKENS if self._meters else 0), ""
+        try:
+            answer = self._llm.look(instruction, picture, max_tokens=max_tokens, cancelled=cancelled)
         finally:
             self._used(tokens + self._count(answer))
         return answer

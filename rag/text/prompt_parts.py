@@ -10,6 +10,9 @@ from rag.text.normalize import clean
 _FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary|instructions)\b)", re.IGNORECASE)
 
 
+FROM_PICTURE = "read from a picture by a model, not a quote"
+
+
 def fenced(number: int, passage: Passage) -> str:
     """Return a passage in its fence, which nothing in its text or name can close.
 
@@ -23,7 +26,10 @@ def fenced(number: int, passage: Passage) -> str:
     heading = f' heading="{_label(passage.heading)}"' if passage.heading else ""
     text = unfenced(passage.text)
     about = f' about="{_label(passage.about)}"' if passage.about else ""
-    opening = f'<passage number="{number}" document="{_label(passage.document)}"{about}{place}{heading}>'
+    seen = f' source="{FROM_PICTURE}"' if passage.is_from_picture else ""
+    opening = (
+        f'<passage number="{number}" document="{_label(passage.document)}"{about}{place}{heading}{seen}>'
+    )
     return f"{opening}\n{text}\n</passage>"
 
 

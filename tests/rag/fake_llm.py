@@ -12,6 +12,8 @@ passages in the prompt, as an obedient model would. `python tests/rag/fake_llm.p
 """
 
 import argparse
+import base64
+import io
 import json
 import math
 import re
@@ -39,7 +41,19 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        return "\n".join(message["content"] for message in self.messages)
+        return "\n".join(_words(message["content"]) for message in self.messages)
+
+    @property
+    def pictures(self) -> list[bytes]:
+        """The pictures that were sent as data URIs."""
+        parts = [
+            part
+            for message in self.messages
+            if not isinstance(message["content"], str)
+            for part in message["content"]
+            if part["type"] == "image_url"
+        ]
+        return [base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -61,6 +75,50 @@ class Reply:
     trickle: float = 0.0  # send byte by byte with this pause
     repeat: bool = False  # the pieces again and again, without end
     odds: Callable[[Request], dict[str, float]] | None = None  # probabilities of the first token, if asked
+
+
+def _words(content: Any) -> str:
+    """Return the words of a message, whose content is text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] == "text")
+
+
+def seeing(*descriptions: str) -> Callable[[Request], str]:
+    """Answer as a model with eyes: with the colours of a picture of stripes, else with a description.
+
+    The descriptions are for the pictures in the order in which they are first seen, then the last again.
+    """
+    seen: list[bytes] = []
+
+    def look(request: Request) -> str:
+        if not request.pictures:
+            return from_passages(request)
+        picture = request.pictures[0]
+        if "stripes" in request.prompt:
+            return " ".join(stripes(picture))
+        if picture not in seen:
+            seen.append(picture)
+        return descriptions[min(seen.index(picture), len(descriptions) - 1)]
+
+    return look
+
+
+def stripes(picture: bytes) -> list[str]:
+    """Name the colours of three vertical stripes by looking at them."""
+    from PIL import Image
+
+    names = {
+        (1, 0, 0): "red",
+        (0, 1, 0): "green",
+        (0, 0, 1): "blue",
+        (1, 1, 0): "yellow",
+        (0, 0, 0): "black",
+        (1, 1, 1): "white",
+    }
+    with Image.open(io.BytesIO(picture)) as image:
+        middles = [image.getpixel((image.width * place // 6, image.height // 2)) for place in (1, 3, 5)]
+    return [names[tuple(int(part > 127) for part in colour)] for colour in middles]
 
 
 READING = re.compile(r'<statement number="\d+">.*\nLines:\Z', re.S)
@@ -93,6 +151,7 @@ class FakeLLM:
         self.released = threading.Event()  # lets an answer that is held go on
         self._replies: list[Reply] = [default or Reply(from_passages)]
         self._readings: list[Reply] = [Reply("none")]
+        self._choose: Callable[[Request], Reply] | None = None
         self._keeps_questions = keeps_questions
         self._next = 0
         self._lock = threading.Lock()
@@ -119,10 +178,19 @@ class FakeLLM:
     def reply(self, *replies: Reply) -> None:
         """Script the coming requests; the last reply is repeated. Scripting again starts over."""
         with self._lock:
-            self._replies, self._next = list(replies), 0
+            self._replies, self._next, self._choose = list(replies), 0, None
 
     def say(self, *texts: str) -> None:
         self.reply(*(Reply(text) for text in texts))
+
+    def say_by(self, text: Callable[[Request], str]) -> None:
+        """Answer the coming requests by what they are."""
+        self.reply(Reply(text))
+
+    def reply_by(self, choose: Callable[[Request], Reply]) -> None:
+        """Choose the reply to each of the coming requests by what it is."""
+        with self._lock:
+            self._choose = choose
 
     def read(self, *replies: Reply | str) -> None:
         """Script the coming requests to read for open statements; without, none has any support."""
@@ -139,6 +207,8 @@ class FakeLLM:
             self.asked.set()
             if self._keeps_questions and (question := REWRITE.search(request.prompt)):
                 return Reply(question[1])
+            if self._choose is not None:
+                return self._choose(request)
             reply = self._replies[min(self._next, len(self._replies) - 1)]
             self._next += 1
             return reply

@@ -20,6 +20,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import NotFound
+from storage.figures import Figures
 from storage.files import Files
 from storage.grids import FoundCell, GridScope, GridStore
 from storage.idempotency import IdempotentRequests
@@ -29,6 +30,7 @@ from storage.records import (
     AskedRecord,
     ChunkSpan,
     CitationRecord,
+    FigureSpan,
     Listing,
     MarkedPassage,
     PageSpan,
@@ -62,6 +64,7 @@ DOCUMENTS = {
     "pages": lambda my, ids: my.pages(ids["document"]),
     "chunks": lambda my, ids: my.chunks(ids["document"]),
     "chunk_batches": lambda my, ids: list(my.chunk_batches(ids["document"])),
+    "indexed_batches": lambda my, ids: list(my.indexed_batches(ids["document"])),
     "chunk_ids_of": lambda my, ids: my.chunk_ids_of(ids["document"]),
     "set_state": lambda my, ids: my.set_state(ids["document"], "refused", "mine now"),
     "save_chunks": lambda my, ids: my.save_chunks(
@@ -69,6 +72,14 @@ DOCUMENTS = {
     ),
     "promote": lambda my, ids: my.promote(ids["replacement"]),
     "delete": lambda my, ids: my.delete(ids["document"]),
+}
+FIGURES = {
+    "due": None,
+    "stop_due": None,
+    "of": lambda my, ids: my.of(ids["document"]),
+    "put": lambda my, ids: my.put(ids["document"], 0, FigureSpan(1, "Figure 1", 0, 0, 5), "mine", "mine"),
+    "reading": lambda my, ids: my.reading(ids["document"]),
+    "set_reading": lambda my, ids: my.set_reading(ids["document"], "stopped"),
 }
 CONVERSATIONS = {
     "create": None,
@@ -247,6 +258,7 @@ GRIDS = {
 IDEMPOTENT_REQUESTS = {"answer": None, "keep": None}
 FLOOR = {
     Documents: DOCUMENTS,
+    Figures: FIGURES,
     Conversations: CONVERSATIONS,
     Files: FILES,
     QuestionSets: QUESTION_SETS,
@@ -297,6 +309,9 @@ def belongings(database, owner):
     document, _ = documents.add("report.pdf", sha256, size)
     documents.save_chunks(document.id, "words", [PageSpan(1, 0, 5)], [ChunkSpan(0, 5)])
     documents.set_state(document.id, "ready")
+    figure = FigureSpan(1, "words", 0, 0, 5)
+    Figures(database, owner).put(document.id, 0, figure, f"drawn by {owner}", "eye")
+    Figures(database, owner).set_reading(document.id, "due")
     documents.set_index_state("vectors", {"model": owner})
     delivery = hooks.next_delivery(webhook, datetime(2100, 1, 1, tzinfo=UTC))
     replacement, _ = documents.add("report.pdf", "a" * 64, 1)
@@ -450,7 +465,7 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     assert len(shown) == 17
     assert GridStore(database, "bob").to_run() == [GridStore(database, "bob").list()[0].id]
     assert not {item.id for item in shown} & ids
-    assert len(documents.chunk_ids()) == 1
+    assert len(documents.chunk_ids()) == 2
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
     assert documents.index_state("vectors") == {"model": "bob"}
     assert Conversations(database, "carl").list("why") == []

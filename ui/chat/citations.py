@@ -134,6 +134,9 @@ def _hint(evidence: CitedPassage, checking: bool) -> str:
     words = " ".join(evidence.quote.split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
     told = _status(evidence)
+    if evidence.passage.is_from_picture:
+        place = translated(place_and_heading(evidence.passage))
+        return _("Read from a picture by a model: {hint}", hint=f"{short} — {place}")
     hint = f"“{short}” — {translated(place_and_heading(evidence.passage))}"
     status = CHECKING if checking and told in OPEN else STATUSES.get(told)
     return _(status, hint=hint) if status else hint

@@ -201,9 +201,11 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     _show_statement(evidence)
     if spans and is_pdf(passage, workspace):
         show_pages(evidence, spans, workspace)
-    _show_words(evidence, workspace, found, spans)
+    if not passage.is_from_picture:
+        _show_words(evidence, workspace, found, spans)
     if found == "here":
         _show_figures(evidence, workspace)
+    _show_description(passage)
     _show_tree_path(passage, workspace)
     _show_feedback(evidence, workspace)
 
@@ -240,6 +242,17 @@ def _show_statement(evidence: CitedPassage) -> None:
     if evidence.citation.note:
         said = DIFFERS if evidence.citation.status == "differs" else CALCULATED
         st.markdown(f"**{translated(said)}:** {label(translated(evidence.citation.note), 400)}")
+
+
+def _show_description(passage: PassageRecord) -> None:
+    """Show what a model read from a picture, if it did, as words that are no quote."""
+    if not passage.is_from_picture:
+        return
+    st.markdown("**" + _("Read from a picture by a model") + "**")
+    st.markdown(escape_text(passage.text), anchors=False)
+    st.caption(
+        _("This is no quote of the document, so nothing is verified by it. Compare it with the picture.")
+    )
 
 
 def _show_words(

@@ -562,6 +562,7 @@ def _remarks_on(passage: PassageRecord, standings: Mapping[str, Standing]) -> li
     """Return where a passage comes from, if from an earlier question, and what became of its document."""
     standing = standings.get(passage.document_id, "here")
     carried = [_("from your previous question")] if pipeline.PREVIOUS_QUESTION in passage.found_by else []
+    carried += [_("Read from a picture by a model")] if passage.is_from_picture else []
     return carried + ([translated(_SINCE[standing])] if standing in _SINCE else [])
 
 

@@ -159,6 +159,8 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
     with st.expander(_("Passage text"), type="compact"):
         for passage in passages:
             st.markdown(f"**{passage.number} · {label(translated(place_name(passage)), 90)}**")
+            if passage.is_from_picture:
+                st.caption(_("Read from a picture by a model"))
             st.markdown(escape_text(passage.text))
 
 

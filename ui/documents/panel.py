@@ -17,7 +17,7 @@ from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
-from ui.documents import about, introduction, selection
+from ui.documents import about, figures, introduction, selection
 from ui.server.services import services
 
 PARAMETER, PAGE = "document", "page"
@@ -103,6 +103,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
         _show_page(record, span, text, hits, here)
     else:
         _show_text(text, span, hits[hit] if hits else None, form_of(record.name))
+    figures.show(record, here)
     about.show(record, here)
 
 

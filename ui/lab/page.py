@@ -298,7 +298,8 @@ def _choose_right(
         st.markdown(_("No passage found. Try other words."))
         return
     st.markdown(_("**Select every passage that answers the question.**"))
-    marked = [passage.id for passage in passages if _mark(passage)]
+    quotable = [passage for passage in passages if not passage.is_from_picture]
+    marked = [passage.id for passage in quotable if _mark(passage)]
     add = _("Add to “{name}”", name=label(chosen.name, 40)) if chosen else _("Add to a new set")
     if st.button(add, type="primary", key="lab-add-typed", disabled=not marked):
         _keep(here, chosen, question, marked)

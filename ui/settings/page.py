@@ -262,6 +262,27 @@ _ABOUT = N_(
 )
 
 
+def _show_figure_setting(settings: Settings, fixed: frozenset[str]) -> dict[str, Any] | None:
+    st.subheader(_("Figure descriptions"))
+    with st.form("figures", border=True):
+        chosen = st.checkbox(
+            _("Have the connected model describe figures, if it takes pictures"),
+            settings.describe_figures,
+            key="describe_figures",
+            **shared(
+                "describe_figures",
+                fixed,
+                _(
+                    "Sends each figure of a new PDF, Word file or presentation to the model, {most} of a "
+                    "document at most. Descriptions are found by search and never quoted.",
+                    most=settings.figures_per_document,
+                ),
+            ),
+        )
+        saved = st.form_submit_button(_("Save"), type="primary", key="save-figures")
+    return {"describe_figures": chosen} if saved else None
+
+
 def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspace) -> dict[str, Any] | None:
     modes = get_args(Settings.model_fields["raptor"].annotation)
     st.subheader(_("Document summaries"), anchor="document-summaries")
@@ -375,7 +396,8 @@ def _finding(server: PageServices, fixed: frozenset[str]) -> None:
     _show_reindexing(workspace(), settings.embedding_model)
     if settings.retriever == "ensemble-cc":
         _show_weights(workspace())
-    for show_part in (_show_reranking, partial(_show_tree_setting, here=workspace())):
+    parts = (_show_reranking, partial(_show_tree_setting, here=workspace()), _show_figure_setting)
+    for show_part in parts:
         chosen = show_part(settings, fixed)
         if chosen is not None and _change(server, chosen, fixed):
             st.rerun()

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -57,6 +58,23 @@ def figures_at(text: str, start: int, end: int) -> list[tuple[str, int]]:
         if inside or (_CAPTION.match(quote) and quote in mark[1]):
             found.append((mark[0], text.count(mark[0], 0, mark.start())))
     return found
+
+
+def all_figures(text: str) -> Iterator[tuple[str, int, int, int]]:
+    r"""Yield (line, number among equal lines from 0, start, end) of the figures of a text.
+
+    >>> list(all_figures("[Figure: Tar]\n\n[Figure: Tar]"))
+    [('[Figure: Tar]', 0, 0, 13), ('[Figure: Tar]', 1, 15, 28)]
+    """
+    seen: Counter[str] = Counter()
+    for mark in _MARK.finditer(text):
+        yield mark[0], seen[mark[0]], *mark.span()
+        seen[mark[0]] += 1
+
+
+def figure_label(line: str) -> str:
+    """Return what a figure's line says: "[Figure: Tar]" -> "Tar"."""
+    return line.removeprefix("[Figure: ").removesuffix("]")
 
 
 def word_figures(root: Any) -> Iterator[tuple[Any, str, str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
@@ -99,24 +99,32 @@ _FURNITURE_LENGTH = 80
 
 
 def page_text(
-    sheet: PdfPage, page: PdfTextPage, above: Header | None = None, *, tables_by: TablesBy = "lines"
+    sheet: PdfPage,
+    page: PdfTextPage,
+    above: Header | None = None,
+    *,
+    tables_by: TablesBy = "lines",
+    indexed: bool = True,
 ) -> PageText:
     """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
 
-    Tables become Markdown. ``above`` is the header of the table that ends the page before.
+    Tables become Markdown. ``above`` is the header of the table that ends the page before. A text that is
+    not ``indexed`` has no indices.
     """
     lines, tables = lines_of(page), list[PdfTable]()
     if tables_by != "nothing":
         fits = above.fits if above else lambda _: False
         lines, tables = tables_of(sheet, page, lines, fits, ruled=tables_by == "lines")
-    return _Writer(lines, tables, above).page()
+    return _Writer(lines, tables, above, indexed=indexed).page()
 
 
 class _Writer:
     """Text of a page, line by line and table by table."""
 
-    def __init__(self, lines: list[Line], tables: list[PdfTable], above: Header | None) -> None:
-        self.lines, self.found, self.above = lines, tables, above
+    def __init__(
+        self, lines: list[Line], tables: list[PdfTable], above: Header | None, *, indexed: bool
+    ) -> None:
+        self.lines, self.found, self.above, self.indexed = lines, tables, above, indexed
         self.parts: list[str] = []
         self.length = 0
         self.indices: list[int] = []
@@ -167,7 +175,8 @@ class _Writer:
     def _add(self, text: str, indices: Sequence[int] = ()) -> None:
         self.parts.append(text)
         self.length += len(text)
-        self.indices.extend(indices or [INSERTED] * len(text))
+        if self.indexed:
+            self.indices.extend(indices or [INSERTED] * len(text))
 
     def _table(self, table: PdfTable, number: int, continues: bool) -> Header:
         line = self.lines[number]
@@ -176,7 +185,7 @@ class _Writer:
         table = above.continued(table) if above else table
         header = above.cells if above and not any(table.header) else None
         spans = [self._row(line, table.header, header)]
-        cells = header or tuple(self._text(span) for span in spans[0])
+        cells = header or self._texts(spans[0])
         self._add("\n|" + " --- |" * len(table.header))
         for row in table.rows:
             self._add("\n")
@@ -184,8 +193,9 @@ class _Writer:
         self.tables.append(spans)
         return Header(cells, tuple(table.edges), table.ruled, table.marked or bool(header))
 
-    def _text(self, span: Span) -> str:
-        return "".join(self.parts)[span[0] : span[1]]
+    def _texts(self, spans: Iterable[Span]) -> tuple[str, ...]:
+        text = "".join(self.parts)
+        return tuple(text[start:end] for start, end in spans)
 
     def _row(self, line: Line, cells: Sequence[Cell], texts: Sequence[str] | None = None) -> list[Span]:
         self.starts.append(LineStart(self.length, line.size, line.angle, False))
@@ -202,6 +212,9 @@ class _Writer:
         return spans
 
     def _cell(self, cell: Cell) -> None:
+        if not self.indexed:
+            self._add(cell_text(cell))
+            return
         for word, spaced in cell_words(cell):
             if spaced:
                 self._add(" ")
@@ -440,10 +453,10 @@ def _page(pdf: pypdfium2.PdfDocument, number: int, above: Header | None) -> tupl
         return PageText("", [], []), False, 0.0
     characters = characters_of(page)
     try:
-        read = page_text(page, characters, above)
         # The indices of a thousand pages take 100 MB.
+        read = page_text(page, characters, above, indexed=False)
         share = doubt(page, characters)
-        return replace(read, indices=[], tables=()), not share and _is_pictured(page, read.text), share
+        return replace(read, tables=()), not share and _is_pictured(page, read.text), share
     finally:
         characters.close()
         page.close()

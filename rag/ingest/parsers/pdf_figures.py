@@ -6,7 +6,7 @@ The text stays as it is: captions are its own. A picture without a caption is sh
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -67,17 +67,36 @@ def cited_figures(text: str, pages: Sequence[tuple[int, int, int]], start: int, 
     >>> cited_figures(text, [(7, 0, len(text))], 0, 28)
     [PdfFigure(page=7, caption='Figure 2. Tar by year')]
     """
-    captions = [found for found in _CAPTION.finditer(text) if not _LEADERS.search(found[0])]
+    captions = _captions_in(text)
     cited = [found for found in captions if found.start() < end and start < found.end()]
     for named in _LABEL.finditer(text, start, end):
         same = [found for found in captions if _name(found) == _name(named)]
         cited += [min(same, key=lambda found: abs(found.start() - start))] if same else []
+    return [figure for figure, _, _ in _on_pages(dict.fromkeys(cited), pages)]
+
+
+def all_figures(text: str, pages: Sequence[tuple[int, int, int]]) -> list[tuple[PdfFigure, int, int]]:
+    r"""Return the figures of all captions of a text with the spans of those.
+
+    >>> text = "As Figure 2 shows, tar fell.\n\nFigure 2. Tar by year\n\nMore."
+    >>> all_figures(text, [(7, 0, len(text))])
+    [(PdfFigure(page=7, caption='Figure 2. Tar by year'), 30, 51)]
+    """
+    return list(_on_pages(_captions_in(text), pages))
+
+
+def _captions_in(text: str) -> list[re.Match[str]]:
+    return [found for found in _CAPTION.finditer(text) if not _LEADERS.search(found[0])]
+
+
+def _on_pages(
+    captions: Iterable[re.Match[str]], pages: Sequence[tuple[int, int, int]]
+) -> Iterator[tuple[PdfFigure, int, int]]:
     starts = [first for _, first, _ in pages]
-    return [
-        PdfFigure(pages[bisect_right(starts, found.start()) - 1][0], _normal(found[0])[:_LENGTH])
-        for found in dict.fromkeys(cited)
-        if starts and starts[0] <= found.start()
-    ]
+    for found in captions:
+        if starts and starts[0] <= found.start():
+            number = pages[bisect_right(starts, found.start()) - 1][0]
+            yield PdfFigure(number, _normal(found[0])[:_LENGTH]), *found.span()
 
 
 def _name(label: re.Match[str]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ only underline, frame or separate text make none. Coordinates are points along t
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +18,9 @@ from rag.ingest.parsers.pdf_tables import LEADERS, PdfTable
 _SAME = 3.0  # greatest distance of two edges that are one line, and of a line from one that it meets
 _GAP = 4.5  # widest gap within a line
 _SHORTEST = 6.0  # a line is at least so long
-_FEWEST = 3  # upright lines of a table
+_OPEN_LINES = 4  # horizontal lines of a table that is open at a side
+_TOGETHER = 0.75  # share of them that end there
+_NARROWEST = 20.0  # points of a column that is open at a side
 _MAX_PAIRS = 200_000  # lines of a page that may meet: a drawing has more
 _MAX_PLACES = 20_000  # of a grid
 _MAX_COLUMNS = 60
@@ -40,11 +42,15 @@ class RuledCell(NamedTuple):
 
 @dataclass(frozen=True)
 class RuledGrid:
-    """Cells between vertical lines, from the left, and horizontal ones, from the top."""
+    """Cells between vertical lines, from the left, and horizontal ones, from the top.
+
+    One that is ``open`` has no line at a side, only the ends of horizontal ones.
+    """
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
     cells: tuple[RuledCell, ...]
+    open: bool = False
 
     @property
     def rows(self) -> int:
@@ -79,7 +85,9 @@ class RuledGrid:
 # Lines
 
 
-def find_grids(level: Sequence[Edge], upright: Sequence[Edge]) -> list[RuledGrid]:
+def find_grids(
+    level: Sequence[Edge], upright: Sequence[Edge], *, may_be_open: bool = True
+) -> list[RuledGrid]:
     """Return the grids that horizontal and vertical edges form.
 
     >>> rows = [Edge(y, 0, 90) for y in (30, 20, 10)]
@@ -87,15 +95,31 @@ def find_grids(level: Sequence[Edge], upright: Sequence[Edge]) -> list[RuledGrid
     [4]
     >>> find_grids(rows, [Edge(x, 10, 30) for x in (0, 90)])
     []
+
+    A grid may lack its outer upright lines where its horizontal ones end together.
+
+    >>> [grid.xs for grid in find_grids([*rows, Edge(40, 0, 90)], [Edge(50, 10, 40)])]
+    [(0, 50.0, 90)]
     """
     upright = _lines(upright)
-    if len(upright) < _FEWEST:
+    if not upright:
         return []
     level = _lines(level)
     if len(level) < 2 or len(level) * len(upright) > _MAX_PAIRS:
         return []
-    grids = (_grid(*lines) for lines in _connected(level, upright))
-    return [grid for grid in grids if grid and _is_regular(grid)]
+    grids = (_regular_grid(*lines, may_be_open=may_be_open) for lines in _connected(level, upright))
+    return [grid for grid in grids if grid]
+
+
+def _regular_grid(level: Sequence[Edge], upright: Sequence[Edge], *, may_be_open: bool) -> RuledGrid | None:
+    """Return the grid of lines that meet, with its open sides, or without."""
+    sides = _open_sides(level, upright) if may_be_open else []
+    if sides:
+        grid = _grid(level, sorted([*upright, *sides]))
+        if grid and _is_regular(grid):
+            return replace(grid, open=True)
+    grid = _grid(level, upright)
+    return grid if grid and _is_regular(grid) else None
 
 
 def _lines(edges: Iterable[Edge]) -> list[Edge]:
@@ -136,6 +160,30 @@ def _connected(level: Sequence[Edge], upright: Sequence[Edge]) -> Iterator[tuple
     for number, line in enumerate([*level, *upright]):
         parts.setdefault(groups.of(number), ([], []))[number >= len(level)].append(line)
     return iter(parts.values())
+
+
+def _open_sides(level: Sequence[Edge], upright: Sequence[Edge]) -> list[Edge]:
+    """Return an upright line for each open side of lines that meet: where the horizontal ones end.
+
+    Only of lines that an upright one runs through from the first to the last.
+    """
+    low, high = level[0].at if level else 0.0, level[-1].at if level else 0.0
+    through = any(line.low <= low + _SAME and line.high >= high - _SAME for line in upright)
+    if len(level) < _OPEN_LINES or not through:
+        return []
+    left, right = min(line.low for line in level), max(line.high for line in level)
+    sides = []
+    if upright[0].at - left > _NARROWEST and _end_together(level, [line.low for line in level], left):
+        sides.append(Edge(left, low, high))
+    if right - upright[-1].at > _NARROWEST and _end_together(level, [line.high for line in level], right):
+        sides.append(Edge(right, low, high))
+    return sides
+
+
+def _end_together(level: Sequence[Edge], ends: Sequence[float], side: float) -> bool:
+    """Return whether the first and the last of lines, and most of them, end at a side."""
+    at = [abs(end - side) <= _SAME for end in ends]
+    return at[0] and at[-1] and sum(at) >= _TOGETHER * len(level)
 
 
 class _Groups:

@@ -5,13 +5,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from ctypes import PYFUNCTYPE, byref, c_double, c_int, c_ulong, c_ushort, c_void_p, create_string_buffer
+from ctypes import PYFUNCTYPE, byref, c_char, c_double, c_int, c_ulong, c_ushort, c_void_p
 from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
-from rag.ingest.parsers.pdf_shapes import address, box_of
+from rag.ingest.parsers.pdf_shapes import address, box_of, turned_box
 
 _SAMPLE = 50  # characters that decide the direction of a page
 _HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
@@ -24,6 +24,8 @@ _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uf
 _BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
 _BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
 _BOLD_WEIGHT = 600
+_NAME_LENGTH = 128
+_FontName = c_char * _NAME_LENGTH
 # Letters that words run on with over a line end.
 JOINING = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]"
@@ -165,14 +167,12 @@ def measure(page: PdfTextPage, line: Line) -> None:
     line.left = x.value * along[0] + y.value * along[1]
     line.baseline = y.value * along[0] - x.value * along[1]
     box_of(characters, last, byref(box))
-    line.right = max(
-        x * along[0] + y * along[1] for x in (box.left, box.right) for y in (box.bottom, box.top)
-    )
+    line.right = turned_box(box, along)[1]
     line.bold = is_bold(page, first) and is_bold(page, last)
 
 
 def is_bold(page: PdfTextPage, index: int) -> bool:
     """Return whether a character is bold."""
-    name, flags, characters = create_string_buffer(128), c_int(), address(page.raw)
-    _font_of(characters, index, name, 128, byref(flags))
+    name, flags, characters = _FontName(), c_int(), address(page.raw)
+    _font_of(characters, index, name, _NAME_LENGTH, byref(flags))
     return bool(_BOLD.search(name.value)) or _weight_of(characters, index) >= _BOLD_WEIGHT

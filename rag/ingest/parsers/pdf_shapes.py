@@ -1,7 +1,7 @@
 """Drawn shapes of PDF pages: thin ones are lines."""
 
 from collections.abc import Iterator
-from ctypes import PYFUNCTYPE, byref, c_float, c_int, c_uint, c_void_p, cast
+from ctypes import PYFUNCTYPE, byref, c_float, c_int, c_uint, c_void_p, cast, sizeof
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -76,12 +76,13 @@ class Drawing:
         return list(self._measured(1))
 
     def _measured(self, step: int) -> Iterator[tuple[int, Bounds]]:
-        first, low, last, high = edges = [c_float() for _ in range(4)]
-        pointers = [byref(edge) for edge in edges]
+        edges = (c_float * 4)()
+        pointers = [byref(edges, place * sizeof(c_float)) for place in range(4)]
         for shape in _shapes(self.sheet, step):
             if not _bounds_of(shape, *pointers):
                 continue
-            bounds = first.value, last.value, low.value, high.value
+            left, bottom, right, top = edges
+            bounds = left, right, bottom, top
             if self.along[0] != 1:
                 bounds = turned_box(pdfium.FS_RECTF(bounds[0], bounds[3], bounds[1], bounds[2]), self.along)
             yield shape, bounds

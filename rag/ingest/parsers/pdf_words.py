@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import byref
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 
 import pypdfium2.raw as pdfium
@@ -49,9 +49,22 @@ def tables_of(
     drawing = Drawing(sheet, along)
     reader = _Reader(page, main, along)
     grids = find_grids(*drawing.edges) if ruled else []
+    found = _tables(reader, lines, grids, drawing, above)
+    sides = {(table.edges[0][0], table.edges[-1][1]) for table in found[1] if table.ruled}
+    if any(grid.open and (grid.xs[0], grid.xs[-1]) not in sides for grid in grids):
+        grids = find_grids(*drawing.edges, may_be_open=False)
+        found = _tables(reader, lines, grids, drawing, above)
+    return found
+
+
+def _tables(
+    reader: "_Reader", lines: list[Line], grids: Sequence[RuledGrid], drawing: Drawing, above: Continued
+) -> tuple[list[Line], list[PdfTable]]:
+    """Return lines, cut at grids, and the tables that grids and figures make of them."""
     lines = reader.cut(lines, grids)
     figures = []
-    if sum(len(_NUMERAL.findall(line.text)) for line in lines) >= _FEWEST:
+    numerals = (found for line in lines for found in _NUMERAL.finditer(line.text))
+    if sum(1 for _ in islice(numerals, _FEWEST)) == _FEWEST:
         figures = find_tables(reader.words_of(lines), lambda: drawing.rules)
     return lines, _chosen(_ruled_tables(reader, lines, grids, drawing, above), figures)
 
@@ -196,7 +209,8 @@ def _may_be_prose(text: str) -> bool:
     if len(text) < _PROSE or not (last.isalpha() or last in ".,;:"):
         return False
     words = text.split()
-    return sum(not any(map(str.isalpha, word)) for word in words) < _FIGURES * len(words)
+    figures = sum(not word.isalpha() and not any(map(str.isalpha, word)) for word in words)
+    return figures < _FIGURES * len(words)
 
 
 def _advance(line: Line) -> float:

@@ -107,3 +107,29 @@ def test_words_of_a_header_alone_choose_no_row():
     passage = Passage("c", "d", "sales.pdf", "", 3, "", 0, len(SALES), SALES)
     picks = extract("What were the net sales of Services in the quarter ended July 1, 2023?", [passage])
     assert [SALES[pick.start : pick.end].split(" | ")[0] for pick in picks] == ["| Services"]
+
+
+@pytest.mark.parametrize(
+    ("language", "lead"),
+    [
+        ("en", "Read from a picture by a model:"),
+        ("ko", "모델이 그림에서 읽음:"),
+        ("ja", "モデルが図から読み取った内容:"),
+    ],
+)
+def test_a_description_of_a_figure_is_shown_once_and_is_no_quote(language, lead):
+    seen = "A chart of visitors. 1932 has the most. [9]"
+    picture = Passage("d.figure-1", "d", "bridge.pdf", "", 3, "Figure 2. Visitors", 40, 58, seen)
+    picks = [Pick(1, 0, 20, 9.0), Pick(2, 0, 26, 8.5), Pick(1, 21, 39, 8.0)]
+    parts = list(write(ASKED[language], [picture, PASSAGE], picks, doubtful=False))
+    text = "".join(part.text for part in parts)
+    assert text.split("\n\n") == [
+        "Figure 2. Visitors",
+        f"*{lead}* A chart of visitors. 1932 has the most. [1]",
+        "The bridge opened in 1932. [2]",
+    ]
+    cited = [part.citation for part in parts if part.citation is not None]
+    assert [(one.marker, one.status, one.quote) for one in cited] == [
+        (1, "related", ""),
+        (2, "verified", "The bridge opened in 1932."),
+    ]

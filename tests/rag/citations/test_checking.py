@@ -12,6 +12,7 @@ from rag.evaluation.claims import as_passages
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
+from rag.passage import Passage
 from tests.rag.fake_llm import FakeLLM, Reply
 
 TEXTS = [
@@ -128,3 +129,15 @@ def test_two_facts_may_rest_on_words_of_two_passages():
     found = Checker(PASSAGES).supported_by(claim, [Span(1, 44, 60), Span(2, 0, 10)])
     assert found.status == "verified" and {span.number for span in found.spans} == {1, 2}
     assert Checker(PASSAGES).supported_by(claim, [Span(1, 44, 60)]).status == "unsupported"
+
+
+def test_words_that_a_model_read_from_a_picture_are_no_evidence_for_the_reader_either(server: FakeLLM):
+    seen = "Its moat is nine metres deep."
+    picture = Passage("d.figure-1", "d", "a.pdf", "", 2, "Figure 1", 0, 8, seen)
+    server.read(f"1 | supports | 1 | {seen}")
+    said = f"{MOAT} [1]."
+    text, citations = cite(said, [picture])
+    with LLM(LLMSettings(server.url, "m", "k", timeout=5, idle_timeout=5)) as llm:
+        _, read = check(text, citations, [picture], StatementReader(llm, 5.0))
+    assert statuses(read) == [(said, "related", 1)]
+    assert 'source="read from a picture by a model, not a quote"' in server.readings[0].prompt

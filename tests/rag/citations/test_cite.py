@@ -314,3 +314,31 @@ def test_a_statement_that_names_an_address_is_one_all_the_same():
     text = "Receipts for every journey are sent to https://receipts.example/in within a month."
     _, citations = cite(f"{text} [1]", [passage(text)])
     assert [citation.status for citation in citations] == ["verified"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (
+            "A bar chart. The bridge carries 48,500 vehicles a day.",
+            "The bridge carries 48,500 vehicles a day [1].",
+        ),
+        ("막대 도표. 하루에 차량 48,500대가 지나간다.", "하루에 차량 48,500대가 지나간다 [1]."),
+        ("棒グラフ。1日に48,500台の車両が通行する。", "1日に48,500台の車両が通行する [1]。"),
+    ],
+)
+def test_what_a_model_read_from_a_picture_verifies_nothing(seen, said):
+    picture = Passage("d.figure-1", "d", "a.pdf", "", 2, "Figure 1. Vehicles", 40, 58, seen)
+    _, (citation,) = cite(said, [picture])
+    assert (citation.status, citation.marker, citation.quote) == ("related", 1, "")
+    _, without_marker = cite(said.replace(" [1]", ""), [picture])
+    assert {one.status for one in without_marker} == {"unsupported"}
+    assert Checker([picture]).check(said.replace(" [1]", "")).status == "unsupported"
+
+
+def test_a_sentence_that_a_text_says_is_verified_by_it_beside_the_picture_that_it_cites():
+    said = "The bridge carries 48,500 vehicles a day [1]."
+    picture = Passage("d.figure-1", "d", "a.pdf", "", 2, "Figure 1", 40, 48, said[:-5])
+    text, citations = cite(said, [picture, passage(ENGLISH)])
+    assert {(one.marker, one.status) for one in citations} == {(1, "related"), (2, "verified")}
+    assert text == "The bridge carries 48,500 vehicles a day [1] [2]."

@@ -91,3 +91,33 @@ def test_a_cited_caption_shows_its_picture(here, page, words, shown, name, made,
     assert (
         "Figure 1. Tar by year <b>" in [caption.value.replace("\\", "") for caption in at.caption]
     ) == bool(shown)
+
+
+def test_what_a_model_read_from_a_picture_is_shown_with_the_picture_and_as_no_quote(here, page):
+    file = io.BytesIO()
+    Image.new("RGB", (90, 60), "red").save(file, "PNG")
+    document, _ = here.library.add("report.pdf", pdf_file(file.getvalue()))
+    for _ in here.library.index(document.id):
+        pass
+    (figure,) = here.library.figures_of(document.id)
+    here.library.add_description(document.id, 0, figure, "A *bar* chart <b>of</b> tar.", "eye")
+    (chunk,) = here.library.documents.chunks_by_id([here.library.figures.of(document.id)[0].id]).values()
+    cited = replace(
+        passage(document="report.pdf", text=chunk.text, page=1),
+        chunk_id=chunk.id,
+        document_id=document.id,
+        sha256=document.sha256,
+        heading=chunk.heading,
+        start=chunk.start,
+        end=chunk.end,
+    )
+    answer = "Tar fell [1]."
+    related = CitationRecord(1, 0, len(answer), "related", 0, 0, "")
+    turn = tell(here, "Did it?", answer, passages=[cited], citations=[related])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    assert not at.exception
+    assert len(at.get("image")) == 2  # the page and the picture
+    said = [element.value for element in at.markdown]
+    assert "**Read from a picture by a model**" in said
+    assert "A \\*bar\\* chart \\<b\\>of\\</b\\> tar." in said
+    assert "**Cited words**" not in said and not any("Verified" in one for one in said)

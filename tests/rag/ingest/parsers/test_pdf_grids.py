@@ -315,3 +315,62 @@ def test_drawing_of_many_lines_is_read_in_time(tmp_path: Path) -> None:
         canvas.drawString(40, 20, "A field")
 
     assert text_of(drawn(tmp_path / "a", hatched)) == "A field"
+
+
+@pytest.mark.parametrize("open_at", ["both", "left", "right"])
+@pytest.mark.parametrize(
+    ("font", "rows"),
+    [
+        ("Helvetica", PARTIES),
+        (
+            FONTS["ko"],
+            [
+                ["구분", "담당", "기한"],
+                ["설계", "김민수", "삼월"],
+                ["시공", "이영희", "오월"],
+                ["감리", "박철", "유월"],
+            ],
+        ),
+        (
+            FONTS["ja"],
+            [
+                ["区分", "担当", "期限"],
+                ["設計", "佐藤", "三月"],
+                ["施工", "鈴木", "五月"],
+                ["監理", "高橋", "六月"],
+            ],
+        ),
+    ],
+)
+def test_a_table_that_is_open_at_a_side_has_its_rows(
+    tmp_path: Path, open_at: str, font: str, rows: list[list[str]]
+) -> None:
+    lines = [
+        ("LINEABOVE", (0, 0), (-1, -1), 0.5, colors.black),
+        ("LINEBELOW", (0, -1), (-1, -1), 0.5, colors.black),
+    ]
+    sides = {
+        "both": [],
+        "left": [("LINEAFTER", (-1, 0), (-1, -1), 0.5, colors.black)],
+        "right": [("LINEBEFORE", (0, 0), (0, -1), 0.5, colors.black)],
+    }[open_at]
+    style = [
+        ("FONT", (0, 0), (-1, -1), font, 9),
+        ("LINEAFTER", (0, 0), (1, -1), 0.5, colors.black),
+        *lines,
+        *sides,
+    ]
+    path = made(tmp_path / "a", Table(rows, style=TableStyle(style)))
+    assert rows_of(text_of(path)) == [f"| {' | '.join(row)} |" for row in rows]
+
+
+def test_text_beside_an_upright_rule_between_level_ones_makes_no_table(tmp_path: Path) -> None:
+    canvas = Canvas(str(tmp_path / "a"), pagesize=(400, 500))
+    for top in (460, 300, 200):
+        canvas.line(30, top, 370, top)
+    canvas.line(200, 200, 200, 460)
+    for line in range(12):
+        canvas.drawString(35, 440 - 18 * line, "The trade in tar fell")
+        canvas.drawString(210, 440 - 18 * line, "and that in rope, too")
+    canvas.save()
+    assert "|" not in text_of(tmp_path / "a")
