@@ -79,8 +79,9 @@ def _show_head(row: DocumentRow, cell: DocumentCell, rows: Sequence[DocumentRow]
 
 
 def _show_cell(cell: DocumentCell) -> None:
-    st.caption(label(cell.column.asked, 300))
     st.subheader(label(cell.column.name, 120), anchor=False)
+    if cell.column.asked != cell.column.name:
+        st.caption(label(cell.column.asked, 300))
     if cell.value is not None:
         st.markdown(f"**{escape_text(shown_value(cell.value))}**")
     state = mark(cell)
