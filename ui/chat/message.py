@@ -275,7 +275,7 @@ _UNSEARCHED = {
 def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
     """Show a question; in a settled conversation with versions and an edit button."""
     with st.container(key=f"question-{message.id}"), st.chat_message("user", avatar=QUESTION_AVATAR):
-        with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             st.markdown(escape_text(message.content), width="stretch")
             if settled:
                 edit = st.button(_("Edit"), key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
