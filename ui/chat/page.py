@@ -75,7 +75,8 @@ def _show_around(conversation: ConversationRecord | None, here: Workspace, limit
     else:
         with welcome.container(key="welcome"):
             _welcome(here, limit_mb)
-    show_report(conversation.id if conversation is not None else "")
+    if conversation is not None:
+        show_report(conversation.id, here)
     show_refused_question(here)
     return left_out
 
@@ -123,9 +124,11 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
         )
     if documents:
         uploader(here, limit_mb)
+        show_report("", here)
     else:
         with st.container(key="first-files"):
             uploader(here, limit_mb)
+        show_report("", here)
         offer_sample(here)
     if services().llm is None:
         show_first_model(services(), brief=bool(documents))

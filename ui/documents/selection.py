@@ -122,7 +122,7 @@ def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
                 _("Collection"),
                 list(names),
                 index=None,
-                format_func=lambda id_: label(names.get(id_, id_), LONGEST_NAME),
+                format_func=lambda id_: label(names[str(id_)], LONGEST_NAME),
                 key=f"move-to-{key}",
             )
         st.text_input(
