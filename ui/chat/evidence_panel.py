@@ -187,10 +187,11 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = cited_pages(evidence, workspace) if found == "here" else []
-    if where := list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)])):
-        st.caption(" · ".join(where))
-    if found == "here":
-        with st.container(horizontal=True, gap="small"):
+    where = list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)]))
+    with st.container(key="source-where", horizontal=True, gap="small", vertical_alignment="center"):
+        if where:
+            st.caption(" · ".join(where), width="stretch")
+        if found == "here":
             page = spans[0].number if spans else None
             action(
                 _("Open document"), "menu_book", "open-document", _open_document, passage.document_id, page
