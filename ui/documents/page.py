@@ -34,7 +34,7 @@ def show() -> None:
         into = collections.choose_target(here)
     with files:
         uploader(here, services().settings.max_upload_mb, into)
-    show_report("documents", here)
+    show_report("documents", here, listed=True)
     records = here.documents()
     if not records:
         st.markdown(_("No documents yet. Drop files above; you can ask within seconds."))

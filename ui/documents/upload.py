@@ -123,24 +123,31 @@ def add_files(
     return lines
 
 
-def show_report(place: str, here: Workspace) -> None:
-    """Show what became of each file of the last uploads, as long as the visitor stays at `place`."""
+def show_report(place: str, here: Workspace, *, listed: bool = False) -> None:
+    """Show what became of each file of the last uploads, as long as the visitor stays at `place`.
+
+    Where documents are `listed` beside it, only the files that became none are named.
+    """
     outcomes = report()
     if outcomes.growing:
         _follow(outcomes)
         return
     outcomes.put_away(place)
     lines = outcomes.lines
-    if len(lines) == 1 and lines[0].document_id is not None:
-        st.toast(
-            _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome)),
-            icon=":material/description:",
-        )
-        outcomes.close()
-    elif lines:
+    told = [line for line in lines if line.document_id is None] if listed or len(lines) == 1 else list(lines)
+    if told:
         outcomes.place = place
-        live = not _have_ended(lines, here)
-        st.fragment(_show_lines, run_every=LOOK if live else None)(outcomes, here, live=live)
+        live = not _have_ended(told, here)
+        st.fragment(_show_lines, run_every=LOOK if live else None)(told, outcomes, here, live=live)
+    elif lines:
+        st.toast(_added(lines), icon=":material/description:")
+        outcomes.close()
+
+
+def _added(lines: Sequence[UploadLine]) -> str:
+    if len(lines) == 1:
+        return _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome))
+    return ngettext("{count} file added", "{count} files added", len(lines))
 
 
 @st.fragment(run_every=LOOK)
@@ -152,11 +159,8 @@ def _follow(outcomes: UploadReport) -> None:
 
 
 @show_errors()
-def _show_lines(outcomes: UploadReport, here: Workspace, *, live: bool) -> None:
+def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport, here: Workspace, *, live: bool) -> None:
     """Show each file with its state, which changes until it was read."""
-    lines = outcomes.lines
-    if not lines:
-        return
     if live and _have_ended(lines, here):
         st.rerun()  # without polling
     records = _records(lines, here)

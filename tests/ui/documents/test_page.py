@@ -194,3 +194,15 @@ def test_the_rows_are_sorted_by_every_column(here: Workspace):
     assert names("collection", descending=True)[0] == "b.pdf"
     assert names("tags", descending=True)[0] == "C.md"
     assert set(names("unknown")) == set(names("pages")) == set(names("status")) == set(names("name"))
+
+
+def test_the_chat_page_says_what_became_of_each_file(page: Page, here: Workspace):
+    at = page()
+    both = [("tower.md", b"The tower was built in 1910.", "text/markdown"), ("photo.png", b"none", "image/png")]
+    at.file_uploader[0].set_value(both).run()
+    wait_until(lambda: not here.ingest.all_running())
+    shown = words(at.run())
+    assert "1 of 2 files ready, 1 could not be read" in shown
+    assert "tower.md · " in shown and "photo.png" in shown
+    at.button(key="close-report").click().run()
+    assert "could not be read" not in words(at).replace("photo.png could", "")
