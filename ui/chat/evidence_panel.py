@@ -32,6 +32,7 @@ from ui.components.copy_buttons import copy_buttons
 from ui.components.document_text import form_of, show_text
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action
+from ui.components.side_panel import open_panel
 from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
@@ -128,7 +129,7 @@ _HEADINGS = {
 
 def choose(target: str) -> None:
     """Open a source by putting its target into the address, so that it can be shared."""
-    st.query_params[PARAMETER] = target
+    open_panel(**{PARAMETER: target})
 
 
 def show_chosen(workspace: Workspace) -> None:
