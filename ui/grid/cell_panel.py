@@ -28,7 +28,6 @@ _EXPLAINED = {
     "differs": N_("The model gave this value, and the quote below says something else."),
     "unconfirmed": N_("The quote below is close, but does not say it beyond doubt. Check it."),
     "absent": N_("Nothing in the document answers this column."),
-    "unread": N_("This cell has not been read yet."),
     "corrected": N_("You gave this value. It stays, whatever is found later."),
 }
 
