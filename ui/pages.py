@@ -81,7 +81,9 @@ const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
 const READING = '.st-key-ingest [role="progressbar"]';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover']
-  .map((part) => `[data-testid="${part}"] *`).join(', ');
+  .map((part) => `[data-testid="${part}"] *`)
+  .concat(['[role="dialog"] > h2', '[role="dialog"] > h2 + div > div', '[role="option"] *'])
+  .join(', ');
 const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
@@ -99,7 +101,9 @@ function translate(words) {
       if (text.nodeType !== Node.TEXT_NODE) continue;
       const [, size, said] = text.nodeValue.match(/^([\\d.]+ ?[KMGT]?B)? ?(.*)$/s);
       const apart = size?.replace(/ ?(?=[KMGT]?B$)/, ' ');  // 50MB -> 50 MB
-      const other = Object.hasOwn(words, said) ? words[said].replace('{size}', apart) : said;
+      const [, added] = said.match(/^Add: (.+)$/) || [];
+      const other = added ? words['Add: {name}'].replace('{name}', () => added)
+        : Object.hasOwn(words, said) ? words[said].replace('{size}', apart) : said;
       if (other !== said) text.nodeValue = other;
     }
   }
@@ -149,6 +153,9 @@ def mount() -> None:
     )
 
 
+NO_SUCH_PAGE = "The page that you have requested does not seem to exist. Running the app's main page."
+
+
 def _streamlit_words() -> dict[str, str]:
     """Return what Streamlit's own parts say, in the language of the page, by its English."""
     return {
@@ -159,13 +166,17 @@ def _streamlit_words() -> dict[str, str]:
         "Press Ctrl+Enter to submit form": _("Press {key} to submit", key="Ctrl+Enter"),
         "Press ⌘+Enter to submit form": _("Press {key} to submit", key="⌘+Enter"),
         "Upload": _("Choose files"),
-        "per file": _("Up to {size} per file", size="{size}"),
+        "per file": _("or drop them here, up to {size} each", size="{size}"),
         "Add files": _("Add files"),
         "System": _("Automatic"),
         "Light": _("Light"),
         "Dark": _("Dark"),
         "Print": _("Print"),
         "Record screen": _("Record screen"),
+        "No results": _("No results"),
+        "Add: {name}": _("Add: {name}", name="{name}"),
+        "Page not found": _("Page not found"),
+        NO_SUCH_PAGE: _("There is no such page. The chat is shown instead."),
     }
 
 

@@ -28,7 +28,6 @@ from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.llm import PURPOSE as RERANK
 from rag.retrieval.rerank.registry import Reordered
-from rag.text.language import language
 from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
@@ -252,7 +251,7 @@ class _Draft:
             case Rephrasing(note):
                 self.notes["rephrasing"] = note
             case Reworked() | SearchedIn() | NarrowedTo() | Coverage():
-                self.notes |= _note_of(event, language(self.turn.question.content))
+                self.notes |= _note_of(event)
             case ReadingPlan(passages, requests, tokens, begun=False):
                 self.offer = {"passages": passages, "requests": requests, "tokens": tokens}
             case Reordered(note) if note:
@@ -315,10 +314,10 @@ class _Draft:
             self.saved_at = time.monotonic()
 
 
-def _note_of(event: Reworked | SearchedIn | NarrowedTo | Coverage, code: str) -> dict[str, str]:
+def _note_of(event: Reworked | SearchedIn | NarrowedTo | Coverage) -> dict[str, str]:
     match event:
         case Coverage():
-            return {COVERAGE: event.said(code)}
+            return {COVERAGE: event.said()}
         case Reworked(1):
             return {"reworked": REWORKED}
         case Reworked(answers):

@@ -119,6 +119,11 @@ class DocumentRow:
         """True where the document's passages can be read already."""
         return self.document.state in SEARCHABLE
 
+    @property
+    def refused(self) -> bool:
+        """True where the document could not be read, so that nothing will fill its cells."""
+        return self.document.state == "refused"
+
     def cell(self, column_id: str) -> DocumentCell:
         """Return the cell of a column."""
         return next(cell for cell in self.cells if cell.column.id == column_id)

@@ -58,7 +58,7 @@ def tick(visitor: Visitor, name: str) -> None:
 def move(visitor: Visitor, to: str) -> Step:
     """Move what is ticked into a collection, by keyboard."""
     dialog = visitor.page.get_by_role("dialog")
-    where = dialog.get_by_role("combobox", name="Collection")
+    where = dialog.get_by_role("textbox", name="New collection")
     now = dialog.get_by_role("button", name="Add", exact=True)
 
     def act(patience: float) -> None:
@@ -66,8 +66,6 @@ def move(visitor: Visitor, to: str) -> Step:
             add = visitor.page.get_by_role("button", name="Add to collection").first
             add.press("Enter", timeout=patience)
         where.fill(to, timeout=patience)
-        where.press("Enter", timeout=patience)
-        expect(now).to_be_enabled(timeout=patience)
         now.press("Enter", timeout=patience)
 
     return act

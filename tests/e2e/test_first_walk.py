@@ -10,6 +10,10 @@ from tests.e2e.conftest import Server, serving
 from tests.e2e.visitor import Visitor, again, click, close, press
 
 Visit = Callable[..., Visitor]
+WIDER = """() => {
+  const panel = document.querySelector('.st-key-source-panel');
+  return panel.querySelector('img').getBoundingClientRect().width > 1.5 * panel.clientWidth;
+}"""
 
 
 def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: Visit, report: Path):
@@ -36,7 +40,12 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         press(marker, then=panel)
         expect(panel).to_contain_text("harbour-report.pdf")
         expect(panel).to_contain_text("Cited words")
-        expect(panel.get_by_role("img", name="Page 1, cited words highlighted")).to_be_visible()
+        drawn = panel.get_by_role("img", name="Page 1, cited words highlighted")
+        expect(drawn).to_be_visible()
+        fit = panel.get_by_role("button", name="Fit page")
+        click(panel.get_by_role("button", name="Enlarge page"), then=fit)
+        page.wait_for_function(WIDER)
+        press(fit, then=panel.get_by_role("button", name="Enlarge page"))
         expect(page).to_have_url(re.compile(r"\?chat=\w+&cite="))
         deep_link = page.url
         close(panel)

@@ -21,6 +21,10 @@ def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, server):
     head = page.locator(".st-key-source-head")
     click(marks.first, then=head.get_by_text(re.compile(r"^1 of \d")))
     click(head.get_by_role("button", name="Next citation"), then=head.get_by_text(re.compile(r"^2 of \d")))
+    how = page.get_by_role("button", name="How was this answered?")
+    click(how, then=lambda patience: page.wait_for_url(re.compile("how="), timeout=patience))
+    expect(head).to_contain_text("How was this answered?")
+    click(marks.first, then=head.get_by_text(re.compile(r"^1 of \d")))
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 844})
         assert not head.evaluate(OVERFLOWS)

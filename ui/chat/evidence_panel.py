@@ -32,6 +32,7 @@ from ui.components.copy_buttons import copy_buttons
 from ui.components.document_text import form_of, show_text
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action
+from ui.components.side_panel import open_panel
 from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
@@ -128,7 +129,7 @@ _HEADINGS = {
 
 def choose(target: str) -> None:
     """Open a source by putting its target into the address, so that it can be shared."""
-    st.query_params[PARAMETER] = target
+    open_panel(**{PARAMETER: target})
 
 
 def show_chosen(workspace: Workspace) -> None:
@@ -187,10 +188,11 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = cited_pages(evidence, workspace) if found == "here" else []
-    if where := list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)])):
-        st.caption(" · ".join(where))
-    if found == "here":
-        with st.container(horizontal=True, gap="small"):
+    where = list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)]))
+    with st.container(key="source-where", horizontal=True, gap="small", vertical_alignment="center"):
+        if where:
+            st.caption(" · ".join(where), width="stretch")
+        if found == "here":
             page = spans[0].number if spans else None
             action(
                 _("Open document"), "menu_book", "open-document", _open_document, passage.document_id, page

@@ -10,7 +10,7 @@ import streamlit as st
 from rag.chat import pipeline
 from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
-from rag.citations.support import Backing, backing, found_nothing, open_count, place_name, remarks
+from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
 from rag.errors import QuestionRefused
 from rag.i18n import N_, _, ngettext, translated
 from rag.retrieval.degradation import Degraded
@@ -275,7 +275,7 @@ _UNSEARCHED = {
 def show_question(message: Message, workspace: Workspace, *, settled: bool) -> None:
     """Show a question; in a settled conversation with versions and an edit button."""
     with st.container(key=f"question-{message.id}"), st.chat_message("user", avatar=QUESTION_AVATAR):
-        with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=False):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             st.markdown(escape_text(message.content), width="stretch")
             if settled:
                 edit = st.button(_("Edit"), key=f"edit-{message.id}", icon=":material/edit:", type="tertiary")
@@ -309,7 +309,7 @@ def show_answer(
         if checking:
             _show_checking(message, workspace)
         else:
-            _show_backing(backing(message))
+            _show_backing(message)
         quoted = is_search_result(message)
         if quoted:
             asked = read_plan(message.standalone_question or "")[0] or (question.content if question else "")
@@ -418,10 +418,12 @@ def show_degraded(parts: Iterable[Degraded]) -> None:
         st.caption(f":material/search_off: {label(translated(part.sentence), 600)}")
 
 
-def _show_backing(counted: Backing | None) -> None:
+def _show_backing(message: Message) -> None:
+    counted = backing(message)
     if counted is not None:
         icon = "verified" if counted.backed == counted.total else "rule"
-        st.caption(f":material/{icon}: {translated(counted.sentence)}")
+        with st.container(key=f"backing-{message.id}"):
+            st.caption(f":material/{icon}: {translated(counted.sentence)}")
 
 
 def _show_checking(message: Message, workspace: Workspace) -> None:

@@ -48,7 +48,10 @@ def _show(here: Workspace) -> None:
     conversation = _opened(here)
     composer.mount()
     with st.bottom:
-        scope.show(conversation, here)
+        with st.container(key="above-box", horizontal=True, vertical_alignment="center"):
+            scope.show(conversation, here)
+            if conversation is not None and services().llm is None:
+                show_search_only(services())
         show_box(here, limit)  # outside st.bottom the page would scroll with the answer
     # The same places in every run, so that one replaces the other on the screen at once.
     around, alone, turn, beside = st.container(), st.container(key="alone"), st.container(), st.container()
@@ -72,14 +75,14 @@ def _show_around(conversation: ConversationRecord | None, here: Workspace, limit
     else:
         with welcome.container(key="welcome"):
             _welcome(here, limit_mb)
-    show_report(conversation.id if conversation is not None else "")
+    if conversation is not None:
+        show_report(conversation.id, here)
     show_refused_question(here)
     return left_out
 
 
 def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
-        st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
     elif document_panel.PARAMETER in st.query_params:
         document_panel.show_chosen(here)
@@ -118,8 +121,13 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
         st.markdown(
             _("Drop a file, ask in any language, and click a number in the answer to see its source.")
         )
-    uploader(here, limit_mb)
-    if not documents:
+    if documents:
+        uploader(here, limit_mb)
+        show_report("", here)
+    else:
+        with st.container(key="first-files"):
+            uploader(here, limit_mb)
+        show_report("", here)
         offer_sample(here)
     if services().llm is None:
         show_first_model(services(), brief=bool(documents))
@@ -133,8 +141,6 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
         conversation.id,
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
     )
-    if services().llm is None:
-        show_search_only(services())
     settled = here.conversations.pending(conversation.id) is None
     left_out = _show_messages(shown, here, in_words(here.choices.of(conversation.id)), settled=settled)
     _watch(conversation, here)

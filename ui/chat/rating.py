@@ -30,7 +30,7 @@ def show_rating(message: Message, workspace: Workspace) -> None:
         chosen = message.rating == rating
         name, key = translated(marked if chosen else unmarked), f"rate-{rating}-{message.id}"
         rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
-        action(name, icon, key, rate, kind="secondary" if chosen else "tertiary")
+        action(name, icon, key, rate, kind="secondary" if chosen else "tertiary", help=name)
 
 
 def show_reasons(message: Message, workspace: Workspace) -> None:

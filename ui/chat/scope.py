@@ -165,9 +165,10 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
         )
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
             st.caption(":material/warning: " + _("Deleted: {names}.", names=gone))
-        wanted = _pick(_("Collections"), collections, "collection", chosen)
         single = _pick(_("Documents"), names, "document", chosen)
-        tags = _pick(_("Tags"), tagged, "tag", chosen)
+        with st.container(horizontal=True, gap="small"):
+            wanted = _pick(_("Collections"), collections, "collection", chosen)
+            tags = _pick(_("Tags"), tagged, "tag", chosen)
         now = DocumentFilter.of(chosen)
         of = pick_filter(names.values(), now, "scope-" + "-".join(value for _, value in now.choices))
         with st.container(horizontal=True, gap="small"):
@@ -190,10 +191,10 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
 def pick_filter(names: Iterable[str], now: DocumentFilter, key: str) -> DocumentFilter:
     """Show file types and days to choose documents by, under keys that begin with `key`."""
     types = sorted({*now.types, *(kind for name in names if (kind := file_type(name)))})
-    picked = st.multiselect(
-        _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"{key}-types"
-    )
     with st.container(horizontal=True, gap="small"):
+        picked = st.multiselect(
+            _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"{key}-types"
+        )
         since = st.date_input(_("Dated from"), value=now.since, min_value=OLDEST, key=f"{key}-since")
         until = st.date_input(_("Dated to"), value=now.until, min_value=OLDEST, key=f"{key}-until")
     return DocumentFilter(frozenset(picked), since, until)

@@ -60,7 +60,9 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
 
 def show_header(workspace: Workspace, conversation: ConversationRecord) -> None:
     """Show the open conversation's title, and rename, export and delete."""
-    with st.container(key="chat-header", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="chat-header", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+    ):
         st.markdown(
             f"# {label(conversation.title or translated(UNTITLED), 70)}", anchors=False, width="stretch"
         )

@@ -17,6 +17,7 @@ from ui.chat.page_view import icon_button
 from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action
+from ui.components.side_panel import open_panel
 
 PARAMETER = "how"
 TITLE = N_("How was this answered?")
@@ -86,7 +87,7 @@ def button(message: Message) -> None:
 
 def choose(answer_id: str) -> None:
     """Open a trace by putting the answer's id into the address, so that it can be shared."""
-    st.query_params[PARAMETER] = answer_id
+    open_panel(**{PARAMETER: answer_id})
 
 
 def show_chosen(workspace: Workspace) -> None:

@@ -6,10 +6,17 @@ import streamlit as st
 
 from rag.i18n import _
 
-_HTML = """<div class="copy-buttons"></div><span class="copied" role="status"></span>"""
+_HTML = """<div class="copy-buttons"></div><span class="copied" role="status"></span>
+<template><svg viewBox="0 0 16 16" aria-hidden="true">
+<rect x="5.2" y="5.2" width="8.3" height="8.3" rx="1.3"/>
+<path d="M3.6 10.8h-.1a1 1 0 0 1-1-1V3.5a1 1 0 0 1 1-1h6.3a1 1 0 0 1 1 1v.1"/></svg></template>"""
 _CSS = """
 :host { display: block; }
-.copy-buttons { display: inline-flex; flex-wrap: wrap; gap: 0.5rem; }
+.copy-buttons { display: inline-flex; flex-wrap: wrap; gap: 0.25rem; margin-left: -0.5rem; }
+svg {
+  width: 1rem; height: 1rem; margin-right: 0.4rem; vertical-align: -0.15rem;
+  fill: none; stroke: currentColor; stroke-width: 1.3;
+}
 button {
   font: inherit; font-size: 0.875rem; color: var(--st-text-color); background: transparent; cursor: pointer;
   min-height: 1.9rem; padding: 0.1rem 0.5rem; border: none; border-radius: var(--st-button-radius, 0.5rem);
@@ -38,11 +45,12 @@ async function write(text) {
 export default function ({ data, parentElement }) {
   const row = parentElement.querySelector('.copy-buttons');
   const said = parentElement.querySelector('.copied');
+  const icon = parentElement.querySelector('template').content.firstElementChild;
   let forget = 0;
   row.replaceChildren(...Object.entries(data.texts).map(([name, text]) => {
     const button = document.createElement('button');
     button.type = 'button';
-    button.textContent = name;
+    button.append(icon.cloneNode(true), name);
     button.onclick = async () => {
       try {
         await write(text);

@@ -20,14 +20,37 @@ SUMMARISE = N_("Summarise this document.")
 Open = Callable[[str], None]
 TICK = 0.5  # seconds between updates
 NEW = timedelta(days=1)  # in which the chat page introduces what was added
+REFUSED_NEW = timedelta(minutes=10)  # in which it says why the newest file could not be read
+CONSIDERED = 6  # documents
 
 
 def show_newest(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
-    """Introduce the newest document, if it was added a short time ago; say why it could not be read."""
-    newest = next((record for record in records if record.replaces is None), None)
-    if newest is not None and datetime.now(UTC) - newest.created < NEW:
+    """Introduce the newest document of which there is something to say, if it was added a short time ago.
+
+    The newest of all also says why it could not be read, for some minutes.
+    """
+    new = [record for record in records if record.replaces is None and _age(record) < NEW][:CONSIDERED]
+    said = (one for one in new if _was_just_refused(one, new[0]) or _can_introduce(one, here))
+    if (chosen := next(said, None)) is not None:
         with st.container(border=True, key="introduction", gap="small"):
-            show(newest, here, open_document)
+            show(chosen, here, open_document)
+
+
+def _age(record: DocumentRecord) -> timedelta:
+    return datetime.now(UTC) - record.created
+
+
+def _was_just_refused(record: DocumentRecord, newest: DocumentRecord) -> bool:
+    return record is newest and record.state == "refused" and _age(record) < REFUSED_NEW
+
+
+def _can_introduce(record: DocumentRecord, here: Workspace) -> bool:
+    """Return True unless a document could not be read, or nothing was found to say of it."""
+    if record.state not in SEARCHABLE:
+        return record.state != "refused"
+    job = here.introduction(record.id)
+    made = job.latest or Introduction()
+    return not job.done or bool(made.summary or made.questions)
 
 
 def show(record: DocumentRecord, here: Workspace, open_document: Open | None = None) -> None:

@@ -28,9 +28,13 @@ _TONES = {"ready": "good", "refused": "bad"}
 def show() -> None:
     """Show the documents of the library."""
     here = workspace()
-    into = collections.choose_target(here)
-    uploader(here, services().settings.max_upload_mb, into)
-    show_report("documents")
+    with st.container(key="documents-add", horizontal=True, vertical_alignment="bottom", gap="small"):
+        files, target = st.container(key="documents-files"), st.container(key="documents-target")
+    with target:
+        into = collections.choose_target(here)
+    with files:
+        uploader(here, services().settings.max_upload_mb, into)
+    show_report("documents", here, listed=True)
     records = here.documents()
     if not records:
         st.markdown(_("No documents yet. Drop files above; you can ask within seconds."))

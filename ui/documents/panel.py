@@ -17,6 +17,7 @@ from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
+from ui.components.side_panel import open_panel
 from ui.documents import about, figures, introduction, selection
 from ui.server.services import services
 
@@ -30,11 +31,7 @@ Span = tuple[int, int]
 
 def choose(document_id: str, page: int | None = None) -> None:
     """Open a document, at a page if one is given, by its place in the address, which can be shared."""
-    st.query_params[PARAMETER] = document_id
-    if page is None:
-        st.query_params.pop(PAGE, None)
-    else:
-        st.query_params[PAGE] = str(page)
+    open_panel(**{PARAMETER: document_id}, **({} if page is None else {PAGE: str(page)}))
 
 
 def show_chosen(here: Workspace) -> None:

@@ -116,31 +116,38 @@ def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
         "": translated(UNSORTED),
         **{one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()},
     }
-    where = st.selectbox(
-        _("Collection"),
-        list(names),
-        index=None,
-        format_func=lambda id_: names.get(id_, id_),
-        placeholder=_("Select one, or type a new name"),
-        accept_new_options=True,
-        key=f"move-to-{key}",
-    )
-    st.caption(_("If the collection has other passage sizes, these documents will be re-indexed."))
-    if st.button(
-        _("Add"),
-        type="primary",
-        icon=":material/folder:",
-        disabled=where is None,
-        key=f"move-now-{key}",
-        on_click=_move,
-        args=(records, f"move-to-{key}", here),
-    ):
-        st.rerun()
+    with st.form(f"move-form-{key}", border=False):
+        with st.container(key="move-options"):
+            st.radio(
+                _("Collection"),
+                list(names),
+                index=None,
+                format_func=lambda id_: label(names[str(id_)], LONGEST_NAME),
+                key=f"move-to-{key}",
+            )
+        st.text_input(
+            _("New collection"), key=f"move-new-{key}", max_chars=LONGEST_NAME, placeholder=_("Name")
+        )
+        st.caption(_("If the collection has other passage sizes, these documents will be re-indexed."))
+        if st.form_submit_button(
+            _("Add"),
+            type="primary",
+            icon=":material/folder:",
+            key=f"move-now-{key}",
+            on_click=_move,
+            args=(records, key, here),
+        ):
+            st.rerun()
 
 
 @flash_errors
 def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
-    to = _target(str(st.session_state[key]), here.library.collections)
+    new = " ".join(str(st.session_state[f"move-new-{key}"]).split())
+    chosen = st.session_state[f"move-to-{key}"]
+    if not new and chosen is None:
+        flash(_("Nothing changed: no collection was chosen."), ":material/folder:")
+        return
+    to = _target(new or str(chosen), here.library.collections)
     moved = here.library.collections.put([record.id for record in records], to.id if to else None)
     here.ingest.split_if_due()
     select()
@@ -165,27 +172,35 @@ def _tag_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
     tagged = here.tags.of_documents()
     shared = set.intersection(*({*tagged.get(record.id, ())} for record in records))
     names = [plain_line(tag.name, LONGEST_TAG) for tag in here.tags.list()]
-    st.multiselect(
-        _("Tags") if len(records) == 1 else _("Tags of all of them"),
-        names,
-        default=sorted(shared & set(names)),
-        accept_new_options=True,
-        placeholder=_("Select tags, or type a new one"),
-        key=f"tags-{key}",
-    )
-    st.caption(
-        _("A tag is a word of yours, such as a year or a customer. A chat can search the documents of a tag.")
-    )
-    save = st.button(
-        _("Save"), type="primary", key=f"tags-now-{key}", on_click=_tag, args=(records, shared, here)
-    )
-    if save:
-        st.rerun()
+    with st.form(f"tags-form-{key}", border=False):
+        if names:
+            with st.container(key="tag-options"):
+                st.pills(
+                    _("Tags") if len(records) == 1 else _("Tags of all of them"),
+                    names,
+                    selection_mode="multi",
+                    default=sorted(shared & set(names)),
+                    format_func=lambda name: label(name, LONGEST_TAG),
+                    key=f"tags-{key}",
+                )
+        st.text_input(_("New tag"), key=f"tags-new-{key}", max_chars=LONGEST_TAG, placeholder=_("Contract"))
+        st.caption(
+            _(
+                "A tag is a word of yours, such as a year or a customer. A chat can search the documents "
+                "of a tag."
+            )
+        )
+        if st.form_submit_button(
+            _("Save"), type="primary", key=f"tags-now-{key}", on_click=_tag, args=(records, shared, here)
+        ):
+            st.rerun()
 
 
 @flash_errors
 def _tag(records: Sequence[DocumentRecord], shared: set[str], here: Workspace) -> None:
-    wanted = {str(name) for name in st.session_state[f"tags-{records[0].id}"]}
+    key = records[0].id
+    chosen = [*st.session_state.get(f"tags-{key}", ()), st.session_state[f"tags-new-{key}"]]
+    wanted = {" ".join(str(name).split()) for name in chosen} - {""}
     ids = [record.id for record in records]
     for name in sorted(wanted - shared):
         here.tags.add(ids, name)

@@ -1,10 +1,11 @@
 """File uploads: add dropped files to the library and report the outcome of each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
+from typing import Literal
 
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -14,9 +15,12 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from rag.i18n import N_, _, ngettext, translated
 from rag.ingest.parsers import unpack
 from rag.workspace import Workspace
+from storage.documents import SEARCHABLE, UNFINISHED
 from storage.errors import FootnoteError
+from storage.records import DocumentRecord
+from ui.components.job_progress import STATES, step_name
 from ui.components.markdown import label
-from ui.components.messages import action
+from ui.components.messages import action, show_errors
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class UploadReport:
 REPORT = "upload-report"
 LOOK = 0.5  # seconds between updates while files are added
 _PIECE = 1 << 20
+_ICONS = {"ready": "check", "busy": "progress_activity", "refused": "error"}
 _OUTCOMES = {
     "new": N_("added"),
     "unchanged": N_("already in your library"),
@@ -118,23 +123,31 @@ def add_files(
     return lines
 
 
-def show_report(place: str) -> None:
-    """Show the outcome of the last uploads, as long as the visitor stays at `place`."""
+def show_report(place: str, here: Workspace, *, listed: bool = False) -> None:
+    """Show what became of each file of the last uploads, as long as the visitor stays at `place`.
+
+    Where documents are `listed` beside it, only the files that became none are named.
+    """
     outcomes = report()
     if outcomes.growing:
         _follow(outcomes)
         return
     outcomes.put_away(place)
     lines = outcomes.lines
-    if len(lines) == 1 and lines[0].document_id is not None:
-        st.toast(
-            _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome)),
-            icon=":material/description:",
-        )
-        outcomes.close()
-    elif lines:
-        _show_lines(lines, outcomes)
+    told = [line for line in lines if line.document_id is None] if listed or len(lines) == 1 else list(lines)
+    if told:
         outcomes.place = place
+        live = not _have_ended(told, here)
+        st.fragment(_show_lines, run_every=LOOK if live else None)(told, outcomes, here, live=live)
+    elif lines:
+        st.toast(_added(lines), icon=":material/description:")
+        outcomes.close()
+
+
+def _added(lines: Sequence[UploadLine]) -> str:
+    if len(lines) == 1:
+        return _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome))
+    return ngettext("{count} file added", "{count} files added", len(lines))
 
 
 @st.fragment(run_every=LOOK)
@@ -145,33 +158,75 @@ def _follow(outcomes: UploadReport) -> None:
     st.caption(_("Adding files: {number} so far.", number=len(outcomes.lines)))
 
 
-def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport) -> None:
-    added = sum(line.document_id is not None for line in lines)
-    with st.expander(
-        _added_files(added, len(lines)),
-        icon=":material/description:",
-        type="compact",
-        expanded=added < len(lines),
-    ):
-        st.markdown(
-            "\n".join(
-                f"- **{label(line.name, 80)}**: {label(translated(line.outcome), 300)}" for line in lines
+@show_errors()
+def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport, here: Workspace, *, live: bool) -> None:
+    """Show each file with its state, which changes until it was read."""
+    if live and _have_ended(lines, here):
+        st.rerun()  # without polling
+    records = _records(lines, here)
+    states = [line_state(line, records, here) for line in lines]
+    with st.container(border=True, key="upload-report", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{_count(states)}**", width="stretch")
+            action(_("Close"), "close", "close-report", outcomes.close)
+        with st.container(key="upload-lines"):
+            st.markdown(
+                "\n".join(
+                    f"- :material/{_ICONS[tone]}: {_named(line.name, said)}"
+                    for line, (tone, said) in zip(lines, states, strict=True)
+                )
             )
-        )
-        action(_("Close"), "close", "close-report", outcomes.close)
 
 
-def _added_files(added: int, number: int) -> str:
-    """Return the number of added files in words.
+def _named(name: str, said: str) -> str:
+    """Return what is said of a file with its name, unless the sentence begins with it."""
+    return label(said, 300) if said.startswith(name) else f"{label(name, 80)} · {label(said, 300)}"
 
-    >>> _added_files(3, 3), _added_files(1, 3), _added_files(0, 1)
-    ('3 files added', '1 of 3 files added', 'File not added')
+
+def _records(lines: Sequence[UploadLine], here: Workspace) -> dict[str, DocumentRecord]:
+    ids = {line.document_id for line in lines}
+    return {record.id: record for record in here.documents() if record.id in ids}
+
+
+def _have_ended(lines: Sequence[UploadLine], here: Workspace) -> bool:
+    return not any(record.state in UNFINISHED for record in _records(lines, here).values())
+
+
+def line_state(
+    line: UploadLine, records: Mapping[str, DocumentRecord], here: Workspace
+) -> tuple[Literal["ready", "busy", "refused"], str]:
+    """Return the state of an uploaded file, and what is said of it."""
+    record = records.get(line.document_id or "")
+    if line.document_id is None:
+        return "refused", translated(line.outcome)
+    if record is None:  # deleted since, or an older version that is still answering
+        return "ready", translated(line.outcome)
+    if record.state == "refused":
+        return "refused", translated(record.reason or "") or _("could not be read")
+    if record.state not in SEARCHABLE:
+        progress = here.ingest.progress(record.id)
+        return "busy", step_name(progress) if progress else translated(STATES[record.state])
+    return "ready", translated(STATES[record.state])
+
+
+def _count(states: Sequence[tuple[str, str]]) -> str:
+    """Return the number of files that are ready, and of those that could not be read, in words.
+
+    >>> _count([("ready", ""), ("busy", ""), ("refused", "")])
+    '1 of 3 files ready, 1 could not be read'
+    >>> _count([("refused", "")])
+    'File not added'
     """
-    if number == 1 and not added:
+    tones, number = [tone for tone, _said in states], len(states)
+    ready, refused = tones.count("ready"), tones.count("refused")
+    if number == 1 and refused:
         return _("File not added")
-    if added == number:
-        return ngettext("{count} file added", "{count} files added", number)
-    return ngettext("{added} of {count} file added", "{added} of {count} files added", number, added=added)
+    said = ngettext("{ready} of {count} file ready", "{ready} of {count} files ready", number, ready=ready)
+    if not refused:
+        return said
+    return ngettext(
+        "{said}, {count} could not be read", "{said}, {count} could not be read", refused, said=said
+    )
 
 
 def uploader(workspace: Workspace, limit_mb: int, collection_id: str | None = None) -> None:

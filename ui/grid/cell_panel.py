@@ -28,7 +28,6 @@ _EXPLAINED = {
     "differs": N_("The model gave this value, and the quote below says something else."),
     "unconfirmed": N_("The quote below is close, but does not say it beyond doubt. Check it."),
     "absent": N_("Nothing in the document answers this column."),
-    "unread": N_("This cell has not been read yet."),
     "corrected": N_("You gave this value. It stays, whatever is found later."),
 }
 
@@ -79,8 +78,9 @@ def _show_head(row: DocumentRow, cell: DocumentCell, rows: Sequence[DocumentRow]
 
 
 def _show_cell(cell: DocumentCell) -> None:
-    st.caption(label(cell.column.asked, 300))
     st.subheader(label(cell.column.name, 120), anchor=False)
+    if cell.column.asked != cell.column.name:
+        st.caption(label(cell.column.asked, 300))
     if cell.value is not None:
         st.markdown(f"**{escape_text(shown_value(cell.value))}**")
     state = mark(cell)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -26,9 +27,10 @@ KIND_NAMES: dict[Kind, str] = {
 
 def show_columns(here: Workspace, grid: Grid) -> None:
     """Show the buttons that add a column, and edit each."""
-    if st.button(_("Add column"), icon=":material/add:", key="grid-add-column"):
+    kind: Literal["primary", "secondary"] = "secondary" if grid.columns else "primary"
+    if st.button(_("Add column"), icon=":material/add:", type=kind, key="grid-add-column"):
         edit_column(here, grid, None)
-    with st.popover(_("Columns"), icon=":material/view_column:", key="grid-columns"):
+    with st.popover(_("Columns"), icon=":material/view_column:", type="tertiary", key="grid-columns"):
         for column in grid.columns:
             if st.button(
                 label(column.name, 60), icon=":material/edit:", type="tertiary", key=f"grid-edit-{column.id}"

@@ -21,7 +21,7 @@ FORMS: dict[GridForm, str] = {
 
 def show_downloads(grid: Grid) -> None:
     """Show the menu of downloads; the file is made when one is pressed."""
-    with st.popover(_("Download"), icon=":material/download:", key="grid-download"):
+    with st.popover(_("Download"), icon=":material/download:", type="tertiary", key="grid-download"):
         for form, name in FORMS.items():
             st.download_button(
                 translated(name),

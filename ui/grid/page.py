@@ -122,13 +122,13 @@ def _show_entry(here: Workspace, grid: Grid) -> None:
 
 def _show_grid(here: Workspace, grid: Grid) -> None:
     pages.name_tab(grid.name)
-    action(_("All grids"), "arrow_back", "grid-all", _close)
-    st.title(label(grid.name, 120))
-    st.caption(_("Rows: {scope}", scope=label(rows_in_words(here.grids.scope(grid.id)), 300)))
+    with st.container(key="grid-head", gap="xsmall"):
+        action(_("All grids"), "arrow_back", "grid-all", _close)
+        st.title(label(grid.name, 120))
+        st.caption(_("Rows: {scope}", scope=label(rows_in_words(here.grids.scope(grid.id)), 300)))
     _show_actions(here, grid)
     if not grid.columns:
         st.markdown(_("No columns yet. Add one: a question, or a field such as a date or an amount."))
-        return
     running = is_running(here, grid)
     st.fragment(_show_table, run_every=TICK if running else None)(here, grid.id, running=running)
 
@@ -136,7 +136,7 @@ def _show_grid(here: Workspace, grid: Grid) -> None:
 def _show_actions(here: Workspace, grid: Grid) -> None:
     with st.container(key="grid-actions", horizontal=True, gap="small", vertical_alignment="center"):
         show_columns(here, grid)
-        if st.button(_("Rows"), icon=":material/table_rows:", key="grid-rows"):
+        if st.button(_("Rows"), icon=":material/table_rows:", type="tertiary", key="grid-rows"):
             change_rows(here, grid)
         show_downloads(grid)
         rename_action(
@@ -178,13 +178,15 @@ def _show_table(here: Workspace, grid_id: str, *, running: bool) -> None:
     if not rows:
         st.markdown(_("No document is in these rows yet. Change the rows, or add documents."))
         return
-    show_run(here, grid, rows, running=running)
-    show_filters(grid)
+    if grid.columns:
+        show_run(here, grid, rows, running=running)
+        show_filters(grid)
     view = shown_view(grid)
     found = _found(rows, view)
     with paginated(len(found), PAGE, f"grid-page-{grid_id}") as part:
         _show_rows(found[part], grid, view)
-    show_legend(found, rows)
+    if grid.columns:
+        show_legend(found, rows)
     _show_below(found, rows, viewed_columns(grid.columns, view))
 
 

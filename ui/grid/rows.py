@@ -19,7 +19,6 @@ from ui.components.messages import dialog, show_refusal
 
 PARAMETER = "grid"
 _NEXT = "grid-next-rows"
-_KINDS = ("collections", "tags", "documents")
 
 
 def choose_rows(document_ids: Sequence[str]) -> None:
@@ -92,6 +91,19 @@ def _name_of(names: Mapping[str, str], id_: str) -> str:
 _SINGULAR = {"collections": "collection", "tags": "tag", "documents": "document"}
 
 
+def _pick(title: str, names: Mapping[str, str], before: Sequence[str], key: str) -> list[str]:
+    if not names:
+        return []
+    return st.multiselect(
+        title,
+        list(names),
+        default=[id_ for id_ in before if id_ in names],
+        format_func=partial(_name_of, names),
+        placeholder=_("None selected"),
+        key=f"grid-{key}",
+    )
+
+
 def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
     """Show what the rows can be chosen by; nothing chosen is every document."""
     records = [record for record in here.documents() if record.replaces is None]
@@ -101,22 +113,12 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
         "documents": distinct({record.id: plain_line(record.name, 80) for record in records}),
     }
     titles = {"collections": _("Collections"), "tags": _("Tags"), "documents": _("Documents")}
-    picked = {}
-    for kind in _KINDS:
-        names = options[kind]
-        before = [id_ for id_ in getattr(now, kind) if id_ in names]
-        picked[kind] = (
-            st.multiselect(
-                titles[kind],
-                list(names),
-                default=before,
-                format_func=partial(_name_of, names),
-                placeholder=_("None selected"),
-                key=f"grid-{kind}-{key}",
-            )
-            if names
-            else []
-        )
+    picked = {
+        "documents": _pick(titles["documents"], options["documents"], now.documents, f"documents-{key}")
+    }
+    with st.container(horizontal=True, gap="small"):
+        for kind, chosen in (("collections", now.collections), ("tags", now.tags)):
+            picked[kind] = _pick(titles[kind], options[kind], chosen, f"{kind}-{key}")
     of = pick_filter(
         [record.name for record in records], DocumentFilter.of_pairs(now.filters), f"grid-filter-{key}"
     )

@@ -101,10 +101,11 @@ def duration(seconds: float) -> str:
 
 
 def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
-    """Return what should be known before a run: outdated cells, unread documents, an early end."""
+    """Return what should be known before a run: outdated cells, documents without cells, an early end."""
     cells = [cell for row in rows for cell in row.cells]
     outdated = sum("outdated" in flags(cell) for cell in cells)
-    waiting = sum(not row.readable for row in rows)
+    refused = sum(row.refused for row in rows)
+    waiting = sum(not row.readable for row in rows) - refused
     notes = []
     if outdated:
         notes.append(
@@ -120,6 +121,14 @@ def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
                 "{count} document is still being read into the library.",
                 "{count} documents are still being read into the library.",
                 waiting,
+            )
+        )
+    if refused:
+        notes.append(
+            ngettext(
+                "{count} document could not be read. The library says why.",
+                "{count} documents could not be read. The library says why.",
+                refused,
             )
         )
     if grid.note:

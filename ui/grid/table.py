@@ -48,7 +48,7 @@ def cell_id(cell: DocumentCell) -> str:
 
 def shown_row(row: DocumentRow, columns: Sequence[Column]) -> ShownCells:
     """Return a row as the table shows it."""
-    note = "" if row.readable else _("Not read yet")
+    note = "" if row.readable else _("Could not be read") if row.refused else _("Not read yet")
     cells = tuple(_shown_cell(row.cell(column.id)) for column in columns)
     return ShownCells(row.document.id, plain_line(row.document.name, 120), note, cells)
 

@@ -43,7 +43,7 @@ def _sorted_view(grid: Grid) -> GridView:
 
 
 def show_filters(grid: Grid) -> None:
-    """Show the filters; `shown_view` returns what is chosen in them."""
+    """Show the filters, the less common ones folded; `shown_view` returns what is chosen in them."""
     names = {column.id: plain_line(column.name, 60) for column in grid.columns}
     with st.container(key="grid-filter", horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
@@ -59,15 +59,17 @@ def show_filters(grid: Grid) -> None:
             format_func=lambda id_: names.get(id_, _("All columns")),
             key=f"grid-inside-{grid.id}",
         )
-        states = {**MARKS, **FLAGS}
-        st.multiselect(
-            _("State"),
-            list(states),
-            format_func=lambda state: translated(states[state]),
-            placeholder=_("Any"),
-            key=f"grid-states-{grid.id}",
-        )
-        with st.popover(_("View"), icon=":material/view_agenda:", key="grid-view"):
+        narrowed = bool(st.session_state.get(f"grid-states-{grid.id}"))
+        icon = ":material/filter_alt:" if narrowed else ":material/view_agenda:"
+        with st.popover(_("View"), icon=icon, key="grid-view"):
+            states = {**MARKS, **FLAGS}
+            st.multiselect(
+                _("State"),
+                list(states),
+                format_func=lambda state: translated(states[state]),
+                placeholder=_("Any"),
+                key=f"grid-states-{grid.id}",
+            )
             st.selectbox(
                 _("Group by"),
                 ["", *names],

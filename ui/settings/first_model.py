@@ -55,7 +55,9 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
 
 def show_search_only(server: PageServices) -> None:
     """Say on one line that there is no language model, with the way to one for administrators."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(
+        key="search-only", horizontal=True, gap="small", vertical_alignment="center", width="content"
+    ):
         st.caption(_("Search only. No language model is connected."), width="content")
         if server.administers():
             st.page_link(pages.SETTINGS, label=_("Connect a model"), icon=":material/cable:")

@@ -108,19 +108,18 @@ def model_in_use(settings: Settings) -> str:
 def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
     said = translated(offer.good_for)
-    st.markdown(_("{reason}.", reason=f"{said[0].upper()}{said[1:]}"))
+    good_for = _("{reason}.", reason=f"{said[0].upper()}{said[1:]}")
     if job is not None:
+        st.markdown(good_for)
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
-    st.caption(f"{state(offer, server.settings)} {origin(offer, server.settings.model_hub)}")
+    st.caption(f"{good_for} {state(offer, server.settings)} {origin(offer, server.settings.model_hub)}")
     if failure := server.installs.failure(offer):
         show_sentence(failure)
     with st.container(horizontal=True):
         if catalog.is_installed(offer, cache):
             _use_button(server, offer, fixed)
-            if st.button(
-                _("Remove {name}", name=offer.name), icon=":material/delete:", key=f"remove-{offer.name}"
-            ):
+            if st.button(_("Remove"), icon=":material/delete:", type="tertiary", key=f"remove-{offer.name}"):
                 confirm_deletion(
                     _("Remove {title}?", title=offer.title),
                     _("This frees {size}. To use the model again, you download it again.", size=offer.size),
@@ -181,9 +180,9 @@ def _use_button(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) 
     use, hint = partial(_use, server, _select_local(offer.name)), translated(FIXED) if bound else None
     off = bound or _is_used(offer.name, settings)
     name = (
-        _("Use {name} in place of {other}", name=offer.name, other=label(settings.llm_model))
+        _("Use this model in place of {other}", other=label(settings.llm_model))
         if settings.connected
-        else _("Use {name}", name=offer.name)
+        else _("Use this model")
     )
     action(name, "check", f"use-{offer.name}", use, kind="secondary", disabled=off, help=hint)
 

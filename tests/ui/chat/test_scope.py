@@ -65,9 +65,9 @@ def test_the_choice_is_shown_and_all_documents_are_one_press_away(page: Page, he
     at = page("chat", chat=chat)
     at.session_state["scope-expander"] = True
     at.run()
-    assert [box.label for box in at.multiselect] == ["Collections", "Documents", "File types"]
-    assert at.multiselect[1].options == ["b.txt", "a.txt"]
-    at.multiselect[1].set_value(at.multiselect[1].options and here.choices.documents(chat))
+    assert [box.label for box in at.multiselect] == ["Documents", "Collections", "File types"]
+    assert at.multiselect[0].options == ["b.txt", "a.txt"]
+    at.multiselect[0].set_value(at.multiselect[0].options and here.choices.documents(chat))
     at.button(key="FormSubmitter:scope-form-Search all documents").click().run()
     assert here.choices.of(chat) == () and control(at) == "Search in: All documents"
 

@@ -65,3 +65,13 @@ def test_a_document_on_its_way_is_said(page: Page, here: Workspace):
     at = page("grid", grid=grid.id)
     assert "1 document is still being read into the library." in words(at)
     assert "Read 2 cells" in buttons(at)
+
+
+def test_a_document_that_could_not_be_read_is_not_waited_for(page: Page, here: Workspace):
+    grid, _document = make(here)
+    record, _ = here.library.add("photo.png", b"not a picture")
+    here.library.documents.set_state(record.id, "refused", "photo.png is damaged.")
+    at = page("grid", grid=grid.id)
+    assert "1 document could not be read. The library says why." in words(at)
+    assert "still being read" not in words(at)
+    assert [row["note"] for row in shown(at)["groups"][0]["rows"]].count("Could not be read") == 1
