@@ -276,8 +276,8 @@ _AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")
 _PASSIVE = re.compile(
     r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE
 )
-_SUBJECT = re.compile(r"[\s()`」』\"]*(?:は|が|은|는|이|가)(?![가-힣]{2})")
-_OBJECT = re.compile(r"[\s()`」』\"]*(?:を|을|를)")
+_SUBJECT = re.compile(r"[\s()`」』\"]*(?:は|が|も|은|는|이|가|도)(?![가-힣]{2})")
+_OBJECT = re.compile(r"[\s()`」』\"]*(?:を|に|을|를|에게)")
 
 
 def swaps_roles(claim: str, evidence: str, names: Sequence[str]) -> bool:
