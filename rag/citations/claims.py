@@ -28,7 +28,6 @@ from rag.citations.quantities import Quantity, undated
 from rag.citations.words import content_words, tokens_of
 from rag.text.facts import (
     NUMBER,
-    OPENERS,
     clauses,
     holds_name,
     in_order,
@@ -40,7 +39,7 @@ from rag.text.facts import (
     with_values,
     without_numbers,
 )
-from rag.text.language import without_particle, words_of
+from rag.text.language import words_of
 from rag.text.normalize import normalize, without_politeness
 
 _LIGHT = """
@@ -240,10 +239,6 @@ def joined(parts: Sequence[Sentence]) -> frozenset[str]:
     return frozenset[str]().union(*(part.given for part in parts))
 
 
-_OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
-_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
-
-
 def outline(text: str) -> list[str]:
     """Return the numbers and uninflected content words of a sentence, in order.
 
@@ -254,24 +249,9 @@ def outline(text: str) -> list[str]:
     said: list[str] = []
     done = 0
     for match in NUMBER.finditer(text):
-        said += [*_content(text[done : match.start()]), value_of(match)]
+        said += [*content_words(text[done : match.start()]), value_of(match)]
         done = match.end()
-    return [*said, *_content(text[done:])]
-
-
-def _content(text: str) -> list[str]:
-    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
-
-
-def _outlined(word: str) -> list[str]:
-    if "가" <= word[0] <= "힣":
-        bare = without_particle(word)
-        if _KOREAN_PREDICATE.search(bare):
-            bare = bare[:2]
-        return [bare] if len(bare) > 1 else []
-    if word[0] >= "\u0250":
-        return [word]
-    return [] if word.casefold() in OPENERS else list(tokens_of(word)[:1])
+    return [*said, *content_words(text[done:])]
 
 
 # Word order. Shares are of the claim's words, 0 to 1.
