@@ -379,7 +379,8 @@ def parts(sentence: str) -> list[str]:
     found = [part.strip() for part in _JOINT.split(sentence)]
     topic = _TOPIC.match(found[0])
     if len(found) > 1 and topic:
-        found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
+        lead = topic[0] + " " * ("가" <= topic[0][-1] <= "힣")
+        found[1:] = [part if _TOPIC.search(part) else lead + part for part in found[1:]]
     elif not (all(map(_STARTS.match, found[1:])) or all(map(quantities, found))):
         return [sentence]
     whole = all(len(content_words(part)) >= _PART_WORDS for part in found)

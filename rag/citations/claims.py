@@ -69,7 +69,7 @@ LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms o
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _COUNTED = re.compile(NUMBER.pattern + r"\s?[一-鿿가-힣]?", re.IGNORECASE)
 """Number with its unit in scripts without spaces, which are compared by value."""
-_HAN = re.compile("(?<![一-鿿々])[一-鿿](?![一-鿿々])")
+_HAN = re.compile("(?<![一-鿿々])[一-鿿](?![一-鿿々]{2})")
 _BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
 _PIECE = re.compile(
     r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
