@@ -87,7 +87,7 @@ class Judge(Protocol):
 
 Status = Literal["verified", "differs", "related", "unsupported"]
 VERIFIED = 0.55
-VERIFIED_UNSPACED = 0.75
+VERIFIED_UNSPACED = 0.8
 """Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, of
 which only the content words count."""
 OPEN = 0.2

@@ -130,10 +130,10 @@ class Sentence:
         """Content words besides numbers, in order."""
         return content_words(_COUNTED.sub(" ", self.undated.said))
 
-    def is_retold(self, window: "Sequence[Sentence]") -> bool:
+    def is_retold(self, anchor: "Sentence", window: "Sequence[Sentence]") -> bool:
         """Return True where a Korean or Japanese sentence has only numbers and content words of others.
 
-        The words must have their order; the topic may stand anywhere.
+        The words must stand in one sentence in their order; those of the topic may stand anywhere.
         """
         if not self.unspaced:
             return False
@@ -143,9 +143,7 @@ class Sentence:
             return False
         topic = _TOPIC.match(self.said)
         rest = [word for word in self.content if not (topic and word in topic[0])]
-        return bool(
-            re.search(".*?".join(map(re.escape, rest)), "".join(unit.said for unit in window), re.DOTALL)
-        )
+        return bool(re.search(".*?".join(map(re.escape, rest)), anchor.said, re.DOTALL))
 
     @cached_property
     def given(self) -> frozenset[str]:
@@ -504,7 +502,7 @@ def find_contradiction(
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
         ("topic", lambda: claim.unspaced and has_other_topic(claim, anchor)),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
-        ("word", lambda: is_altered_copy(claim, anchor) and not claim.is_retold(window)),
+        ("word", lambda: is_altered_copy(claim, anchor) and not claim.is_retold(anchor, window)),
         ("order", lambda: not by_value and is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
         (
@@ -512,7 +510,7 @@ def find_contradiction(
             lambda: (
                 claim.unspaced
                 and is_exchanged(claim.outline, anchor.outline, _topic(claim, passage))
-                and not claim.is_retold(window)
+                and not claim.is_retold(anchor, window)
             ),
         ),
     )
@@ -711,7 +709,9 @@ def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) 
     missing = [
         name
         for name in anchor.lacks(claim.names)
-        if name.casefold() not in _DATED and not _is_common(name, claim, passage)
+        if name.casefold() not in _DATED
+        and not _is_common(name, claim, passage)
+        and not re.match("[가-힣一-鿿]", name)
     ]
     if not missing:
         return False

@@ -26,7 +26,7 @@ _KOREAN_DOES = re.compile(
 """Ending of a noun with "to do" or "to become": 충돌하면서, 사망하면, 사용할."""
 _LIGHT_UNSPACED = """
 이다 했다 입니 기록 달성 약 대략 였습 이었 기준 대비 각각 단위 같은 동기 전년 기간 였 되었 통해 위해 따라 대해 있다 받았 가졌 이루 총 동안 사이 반면 당시
-約 度 第 四半期 期 前年同期 前年 同期 計上 記録 達 円 年度 単位 的 和 是 前 比 行 受 持 得 与 成 至 及 伴 迎 翌 実施 場合
+約 度 第 四半期 期 前年同期 前年 同期 計上 記録 達 円 年度 単位 的 和 是 前 比 行 受 与 成 至 及 伴 迎 翌 実施 場合
 """
 _LIGHT_OTHER = frozenset(_LIGHT_UNSPACED.split())
 
