@@ -816,7 +816,7 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     itself is none.
 
     >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "The Company's sales fell.", {"apple"}).text
-    "The Company's sales fell."
+    'the company sales fell.'
     """
     own = max(_SELF.findall(text), key=len, default="")
     told = [name for name in claim.names if name.casefold() not in _DATED][:1]
@@ -825,7 +825,8 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     first = next(named, "") if own else ""
     if not first:
         return claim
-    said = re.sub(rf"\b{re.escape(first)}\b", own, claim.text, count=1)
+    # In lower case, since a document's sentences are about its owner without naming it each time
+    said = re.sub(rf"\b{re.escape(first)}\b(?:[’']s\b)?", own.lower(), claim.text, count=1)
     return Sentence(said, 0, len(said))
 
 
