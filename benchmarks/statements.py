@@ -1,6 +1,6 @@
 """Resolve the judged statements into the form that `footnote eval citations` reads.
 
-    python benchmarks/statements.py FOLDER... [--half fit|second|third|report] > report.jsonl
+    python benchmarks/statements.py FOLDER... [--half NAME] > report.jsonl
 
 The statements in `benchmarks/statements/` refer to passages of public data sets, whose texts are not part of
 this project. FOLDER holds the unpacked sets; give several where they lie apart. A reference is one of
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FILES = ("fit", "second", "third", "report")
+FILES = ("fit", "second", "third", "fourth-fit", "report", "fourth-report")
 STATEMENTS = Path(__file__).parent / "statements"
 KEPT = ("claim", "supported", "kind", "lang")
 

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
-from rag.citations.claims import Sentence, find_contradiction, in_its_words, joined
+from rag.citations.claims import JOINT_WEIGHT, Sentence, find_contradiction, in_its_words, joined
 from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup, TableText
 from rag.citations.periods import periods
@@ -87,9 +87,9 @@ class Judge(Protocol):
 
 Status = Literal["verified", "differs", "related", "unsupported"]
 VERIFIED = 0.55
-VERIFIED_UNSPACED = 0.6
-"""Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, whose
-pairs of letters match by chance more often."""
+VERIFIED_UNSPACED = 0.8
+"""Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, of
+which only the content words count."""
 OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
@@ -385,7 +385,8 @@ def parts(sentence: str) -> list[str]:
     found = [part.strip() for part in _JOINT.split(sentence)]
     topic = _TOPIC.match(found[0])
     if len(found) > 1 and topic:
-        found[1:] = [part if _TOPIC.search(part) else topic[0] + part for part in found[1:]]
+        lead = topic[0] + " " * ("가" <= topic[0][-1] <= "힣")
+        found[1:] = [part if _TOPIC.search(part) else lead + part for part in found[1:]]
     elif not (all(map(_STARTS.match, found[1:])) or all(map(quantities, found))):
         return [sentence]
     whole = all(len(content_words(part)) >= _PART_WORDS for part in found)
@@ -577,7 +578,7 @@ class _ParsedPassage:
                     yield self._window(_nearer(claim, told, units), units)
 
     def _window(self, claim: Sentence, units: Sequence[Sentence]) -> _Window:
-        given = joined(units) | self.above.words
+        given = joined([*units, self.above])
         share = claim.share(given)
         score = share
         if share >= RELATED:
@@ -614,7 +615,7 @@ def _nearer(claim: Sentence, told: Sentence, units: Sequence[Sentence]) -> Sente
 
 
 def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
-    return max(units, key=lambda unit: claim.share(unit.words))
+    return max(units, key=lambda unit: claim.share(unit.given))
 
 
 def _forms(claim: Sentence, given: Collection[str]) -> float:
@@ -639,6 +640,8 @@ def _longest_gap(claim: Sentence, given: Collection[str]) -> int:
     alike = claim.alike(given)
     longest = here = 0
     for word in claim.sequence:
+        if claim.weights[word] == JOINT_WEIGHT:
+            continue
         here = here + 1 if alike.get(word) == 0 else 0
         longest = max(longest, here)
     return longest

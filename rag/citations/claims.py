@@ -25,10 +25,9 @@ from rag.citations.logic import (
 )
 from rag.citations.periods import StatedTime, periods
 from rag.citations.quantities import Quantity, undated
-from rag.citations.words import tokens_of
+from rag.citations.words import content_words, tokens_of
 from rag.text.facts import (
     NUMBER,
-    OPENERS,
     clauses,
     holds_name,
     in_order,
@@ -40,7 +39,7 @@ from rag.text.facts import (
     with_values,
     without_numbers,
 )
-from rag.text.language import without_particle, words_of
+from rag.text.language import words_of
 from rag.text.normalize import normalize, without_politeness
 
 _LIGHT = """
@@ -64,8 +63,13 @@ create created produce produced can could may might must shall should will would
 LIGHT = frozenset(tokens_of(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
 LIGHT_WEIGHT = 0.2
+JOINT_WEIGHT = 0.05
+"""Weight of a pair of letters between words, in scripts without spaces."""
 LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_COUNTED = re.compile(NUMBER.pattern + r"\s?[一-鿿가-힣]?", re.IGNORECASE)
+"""Number with its unit in scripts without spaces, which are compared by value."""
+_HAN = re.compile("(?<![一-鿿々])[一-鿿](?![一-鿿々]{2})")
 _BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
 _PIECE = re.compile(
     r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
@@ -107,8 +111,44 @@ class Sentence:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """Weight of each token."""
-        return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
+        """Weight of each token; in scripts without spaces the pairs of letters of a word weigh 1 together.
+
+        >>> Sentence("橋は開通した", 0, 6).weights
+        {'橋は': 0.05, 'は開': 0.05, '開通': 1.0, '通し': 0.05, 'した': 0.05, '橋': 1.0}
+        """
+        if not self.unspaced:
+            return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
+        found = dict.fromkeys(self.sequence, JOINT_WEIGHT)
+        for word in self.content:
+            pieces = tokens_of(word) or (word,)
+            for piece in pieces:
+                found[piece] = max(found.get(piece, 0.0), 1 / len(pieces))
+        return found
+
+    @cached_property
+    def content(self) -> list[str]:
+        """Content words besides numbers, in order."""
+        return content_words(_COUNTED.sub(" ", self.undated.said))
+
+    def is_retold(self, anchor: "Sentence", window: "Sequence[Sentence]") -> bool:
+        """Return True where a Korean or Japanese sentence has only numbers and content words of others.
+
+        The words must stand in one sentence in their order; those of the topic may stand anywhere.
+        """
+        if not self.unspaced:
+            return False
+        given = joined(window) | {piece for unit in window for piece in unit.surface}
+        wanted = {piece for piece in self.surface if piece[0].isdigit()}
+        if not given.issuperset(wanted.union(*(tokens_of(word) or (word,) for word in self.content))):
+            return False
+        topic = _TOPIC.match(self.said)
+        rest = [word for word in self.content if not (topic and word in topic[0])]
+        return bool(re.search(".*?".join(map(re.escape, rest)), anchor.said, re.DOTALL))
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """Tokens, and words of a single Chinese letter."""
+        return self.words | frozenset(_HAN.findall(self.said))
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -194,11 +234,7 @@ def _likeness(word: str, given: Collection[str]) -> float:
 
 def joined(parts: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of several sentences."""
-    return frozenset[str]().union(*(part.words for part in parts))
-
-
-_OUTLINED = re.compile(r"[가-힣]+|[一-鿿々]+|[ァ-ヺー]+|[A-Za-z\u00c0-\u024f][\w’'-]*")
-_KOREAN_PREDICATE = re.compile(r"(?:[다요까죠]|하[고는며여]|되[고는며어]|한|된|했던|하던|있는|없는)$")
+    return frozenset[str]().union(*(part.given for part in parts))
 
 
 def outline(text: str) -> list[str]:
@@ -211,24 +247,9 @@ def outline(text: str) -> list[str]:
     said: list[str] = []
     done = 0
     for match in NUMBER.finditer(text):
-        said += [*_content(text[done : match.start()]), value_of(match)]
+        said += [*content_words(text[done : match.start()]), value_of(match)]
         done = match.end()
-    return [*said, *_content(text[done:])]
-
-
-def _content(text: str) -> list[str]:
-    return [outlined for word in _OUTLINED.findall(text) for outlined in _outlined(word)]
-
-
-def _outlined(word: str) -> list[str]:
-    if "가" <= word[0] <= "힣":
-        bare = without_particle(word)
-        if _KOREAN_PREDICATE.search(bare):
-            bare = bare[:2]
-        return [bare] if len(bare) > 1 else []
-    if word[0] >= "\u0250":
-        return [word]
-    return [] if word.casefold() in OPENERS else list(tokens_of(word)[:1])
+    return [*said, *content_words(text[done:])]
 
 
 # Word order. Shares are of the claim's words, 0 to 1.
@@ -287,6 +308,10 @@ def _tells(word: str) -> bool:
 
 _TOPIC = re.compile(r"[^、,が]{1,40}?は|[^,]{0,40}?[가-힣`](?:은|는)(?=\s)")
 """Topic of a Korean or Japanese sentence."""
+_NO_SUBJECT = re.compile(
+    r"(?:彼女?|これ|それ|あれ|그|그녀|이것|그것)ら?(?:は|은|는)|.*(?:에는|에서는|으?로는|には|では|とは|からは)\Z"
+)
+"""Topic that is a pronoun, or a place or time."""
 
 
 def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
@@ -294,6 +319,21 @@ def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
     topic = _TOPIC.match(claim.said)
     words = outline(topic[0]) if topic else ()
     return frozenset(word for word in words if len(word) > 1 and any(word in unit.text for unit in passage))
+
+
+def has_other_topic(claim: Sentence, anchor: Sentence) -> bool:
+    """Return True where the topics of a Korean or Japanese sentence and of its source differ.
+
+    One that is a pronoun, or a place or time, is not compared.
+
+    >>> has_other_topic(Sentence("父は町を去った。", 0, 0), Sentence("母は町を去った。", 0, 0))
+    True
+    """
+    ours, theirs = _TOPIC.match(claim.said), _TOPIC.match(anchor.said)
+    if not ours or not theirs or _NO_SUBJECT.match(ours[0]) or _NO_SUBJECT.match(theirs[0]):
+        return False
+    mine, given = content_words(ours[0]), content_words(theirs[0])
+    return any(word not in anchor.said for word in mine) and any(word not in claim.content for word in given)
 
 
 def is_exchanged(claim: Sequence[str], anchor: Sequence[str], topic: Collection[str] = ()) -> bool:
@@ -460,13 +500,18 @@ def find_contradiction(
         ("mode", lambda: other_mode(claim.text, anchor.text)),
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
+        ("topic", lambda: claim.unspaced and has_other_topic(claim, anchor)),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
-        ("word", lambda: is_altered_copy(claim, anchor)),
+        ("word", lambda: is_altered_copy(claim, anchor) and not claim.is_retold(anchor, window)),
         ("order", lambda: not by_value and is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
         (
             "exchange",
-            lambda: claim.unspaced and is_exchanged(claim.outline, anchor.outline, _topic(claim, passage)),
+            lambda: (
+                claim.unspaced
+                and is_exchanged(claim.outline, anchor.outline, _topic(claim, passage))
+                and not claim.is_retold(anchor, window)
+            ),
         ),
     )
     return next((kind for kind, contradicts in rules if (not kinds or kind in kinds) and contradicts()), "")
@@ -664,7 +709,9 @@ def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) 
     missing = [
         name
         for name in anchor.lacks(claim.names)
-        if name.casefold() not in _DATED and not _is_common(name, claim, passage)
+        if name.casefold() not in _DATED
+        and not _is_common(name, claim, passage)
+        and not re.match("[가-힣一-鿿]", name)
     ]
     if not missing:
         return False
@@ -769,7 +816,7 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     itself is none.
 
     >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "The Company's sales fell.", {"apple"}).text
-    "The Company's sales fell."
+    'the company sales fell.'
     """
     own = max(_SELF.findall(text), key=len, default="")
     told = [name for name in claim.names if name.casefold() not in _DATED][:1]
@@ -778,7 +825,8 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     first = next(named, "") if own else ""
     if not first:
         return claim
-    said = re.sub(rf"\b{re.escape(first)}\b", own, claim.text, count=1)
+    # In lower case, since a document's sentences are about its owner without naming it each time
+    said = re.sub(rf"\b{re.escape(first)}\b(?:[’']s\b)?", own.lower(), claim.text, count=1)
     return Sentence(said, 0, len(said))
 
 

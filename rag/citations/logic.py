@@ -248,13 +248,13 @@ def _direction(text: str) -> int:
 
 _RAISING = re.compile(
     r"\b(?:activat|induc|promot|enhanc|stimulat|encourag|increas|rise|rising|risen|rose\b|grew|grow|gain|climb|surg(?:e|ing)|jump|doubl|tripl|boost|elevat|expand|improv|strengthen|stronger|better\b)"
-    r"|\b(?:more|higher|greater|larger)\b(?! than [\d$€£¥])|(?<!\bma[dk]e )(?<!\bmaking )\bup (?:by|from|\d)"
+    r"|\b(?:more|higher|greater|larger)\b(?! than [\d$€£¥])|(?<!\bma[dk]e )(?<!\bmaking )\bup (?:by|from|[\d$€£¥₩])"
     r"|증가|늘[어었고]|상승|높|増[加えや]|上昇|高[いくまめ]|伸び|增加|增长|上升|提高",
     re.IGNORECASE,
 )
 _LOWERING = re.compile(
     r"\b(?:inhibit|suppress|block|attenuat|impair|imped|prevent|protect|decreas|declin|diminish|fall|fell\b|drop|shr[aiu]nk|halv|slump|plung|reduc|weaken|weaker|slow|worse|mild)"
-    r"|\b(?:less|fewer|lower|smaller)\b(?! than [\d$€£¥])|\bdown (?:by|from|\d)"
+    r"|\b(?:less|fewer|lower|smaller)\b(?! than [\d$€£¥])|\bdown (?:by|from|[\d$€£¥₩])"
     r"|감소|줄[어었고]|하락|낮|減[少っら]|下落|低[いくまめ下]|减少|下降|降低",
     re.IGNORECASE,
 )
@@ -276,8 +276,8 @@ _AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")
 _PASSIVE = re.compile(
     r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE
 )
-_SUBJECT = re.compile(r"[\s()`」』\"]*(?:は|が|은|는|이|가)(?![가-힣]{2})")
-_OBJECT = re.compile(r"[\s()`」』\"]*(?:を|을|를)")
+_SUBJECT = re.compile(r"[\s()`」』\"]*(?:は|が|も|은|는|이|가|도)(?![가-힣]{2})")
+_OBJECT = re.compile(r"[\s()`」』\"]*(?:を|に|을|를|에게)")
 
 
 def swaps_roles(claim: str, evidence: str, names: Sequence[str]) -> bool:

@@ -192,6 +192,7 @@ def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
         for q in quantities(text)
         if not (q.is_year and "," not in text[q.start : q.end] and not _COUNTED.match(text, q.end))
         and not any(p.start < q.end and q.start < p.end for p in dated)
+        and not text.startswith("世", q.end)  # of a king's name
     ]
 
 

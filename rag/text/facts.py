@@ -113,7 +113,7 @@ def _cjk_value(digits: str, units: str) -> Decimal:
 _LATIN_NAME = re.compile(
     r"(?<![A-Za-z\d])(?:[A-ZÀ-Þ][A-Za-zÀ-ɏ\d&’'-]*|[a-z]+[A-Z][A-Za-z\d]*|[A-Za-z]+-?\d[A-Za-z\d]*|\d+[A-Z][A-Za-z\d]+)"
 )
-_KATAKANA_NAME = re.compile(r"[ァ-ヺー]{2,}")
+_KATAKANA_NAME = re.compile(r"[ァ-ヺー]{2,}(?:\d+世)?")
 _KANJI = re.compile(r"[一-鿿々]{2,}")
 _HANGUL_WORD = re.compile(r"[가-힣]+")
 
