@@ -22,9 +22,9 @@ from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
 from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
-from storage import migrations
+from storage import database as ledger
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce, TrustedOnce, read_here, read_text_here
+from tests.once import CopiedLedger, OpenedOnce, TrustedOnce, read_here, read_text_here
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
@@ -134,7 +134,7 @@ def one_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
 def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
-        patch.setattr(migrations, "upgrade", MigratedOnce())
+        patch.setattr(ledger, "_local", CopiedLedger())
         for module, name in (
             (httpx_transports, "create_ssl_context"),
             (httpx2_transports, "create_ssl_context"),
