@@ -4,8 +4,10 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from httpx._transports import default as httpx_transports
@@ -15,6 +17,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
 from rag.connectors import http
+from rag.ingest.library import Library
 from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
@@ -158,10 +161,20 @@ def files_are_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(tmp_path / "data")
-    yield opened
-    opened.close()
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """A new ledger. A test's libraries are closed before it: an index left open holds fifteen files."""
+    libraries: list[Library] = []
+    make = Library.__init__
+
+    def keep(library: Library, *parts: Any, **options: Any) -> None:
+        make(library, *parts, **options)
+        libraries.append(library)
+
+    monkeypatch.setattr(Library, "__init__", keep)
+    with closing(Database.open(tmp_path / "data")) as opened:
+        yield opened
+        for library in libraries:
+            library.close()
 
 
 @pytest.fixture(scope="session")
