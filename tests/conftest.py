@@ -3,8 +3,9 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,8 @@ def spread(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place[item.path])
 
 
+OPEN = Path("/dev/fd")  # each open file, socket and pipe of this process
+LEFT_OPEN = 300  # a process of the suite has some fifty for servers and models that live to its end
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
 
 
@@ -147,6 +150,23 @@ def made_once() -> Iterator[None]:
         # Every AppTest looks through all installed packages, which takes longer than most pages.
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files_are_closed() -> Iterator[None]:
+    """Fail where files, sockets and pipes are left open by one file of tests after the other."""
+    yield
+    if len(list(OPEN.iterdir())) > LEFT_OPEN:
+        gc.collect()
+        left = Counter(map(leads_to, OPEN.iterdir()))
+        assert left.total() <= LEFT_OPEN, f"left open by now: {left.most_common(20)}"
+
+
+def leads_to(descriptor: Path) -> str:
+    """Return the file of a descriptor, or the kind of what is none: ``socket``."""
+    with suppress(OSError):
+        return str(descriptor.readlink()).partition(":[")[0]
+    return "unknown"
 
 
 @pytest.fixture(scope="module", autouse=True)
