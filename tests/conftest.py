@@ -5,7 +5,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from rag.ingest.library import Library
 from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
+from rag.models.llm import LLM
 from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
 from rag.models.local.server import LocalModel
@@ -180,21 +181,35 @@ def files_are_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def closing_each(kind: type[Library] | type[LLM]) -> Iterator[None]:
+    """Close each object of a class that is made meanwhile."""
+    made: list[Library | LLM] = []
+    make: Any = kind.__init__
+
+    def keep(one: Any, *parts: Any, **options: Any) -> None:
+        make(one, *parts, **options)
+        made.append(one)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "__init__", keep)
+        yield
+    for one in made:
+        one.close()
+
+
 @pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+def models_are_closed() -> Iterator[None]:
+    """Close a test's models: each has a thread, and connections."""
+    with closing_each(LLM):
+        yield
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
     """A new ledger. A test's libraries are closed before it: an index left open holds fifteen files."""
-    libraries: list[Library] = []
-    make = Library.__init__
-
-    def keep(library: Library, *parts: Any, **options: Any) -> None:
-        make(library, *parts, **options)
-        libraries.append(library)
-
-    monkeypatch.setattr(Library, "__init__", keep)
-    with closing(Database.open(tmp_path / "data")) as opened:
+    with closing(Database.open(tmp_path / "data")) as opened, closing_each(Library):
         yield opened
-        for library in libraries:
-            library.close()
 
 
 @pytest.fixture(scope="session")
