@@ -3,9 +3,12 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from httpx._transports import default as httpx_transports
@@ -15,16 +18,18 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
 from rag.connectors import http
+from rag.ingest.library import Library
 from rag.ingest.parsers import sandbox
 from rag.models import embeddings as bert
 from rag.models.embeddings import Embedder, open_embedder
+from rag.models.llm import LLM
 from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
 from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
-from storage import migrations
+from storage import database as ledger
 from storage.database import Database
-from tests.once import MigratedOnce, OpenedOnce, TrustedOnce, read_here, read_text_here
+from tests.once import CopiedLedger, OpenedOnce, TrustedOnce, read_here, read_text_here
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
@@ -108,6 +113,8 @@ def spread(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place[item.path])
 
 
+OPEN = Path("/dev/fd")  # each open file, socket and pipe of this process
+LEFT_OPEN = 300  # a process of the suite has some fifty for servers and models that live to its end
 SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
 
 
@@ -134,7 +141,7 @@ def one_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
 def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
-        patch.setattr(migrations, "upgrade", MigratedOnce())
+        patch.setattr(ledger, "_local", CopiedLedger())
         for module, name in (
             (httpx_transports, "create_ssl_context"),
             (httpx2_transports, "create_ssl_context"),
@@ -144,6 +151,23 @@ def made_once() -> Iterator[None]:
         # Every AppTest looks through all installed packages, which takes longer than most pages.
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def files_are_closed() -> Iterator[None]:
+    """Fail where files, sockets and pipes are left open by one file of tests after the other."""
+    yield
+    if len(list(OPEN.iterdir())) > LEFT_OPEN:
+        gc.collect()
+        left = Counter(map(leads_to, OPEN.iterdir()))
+        assert left.total() <= LEFT_OPEN, f"left open by now: {left.most_common(20)}"
+
+
+def leads_to(descriptor: Path) -> str:
+    """Return the file of a descriptor, or the kind of what is none: ``socket``."""
+    with suppress(OSError):
+        return str(descriptor.readlink()).partition(":[")[0]
+    return "unknown"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -157,11 +181,35 @@ def files_are_read_here(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def closing_each(kind: type[Library] | type[LLM]) -> Iterator[None]:
+    """Close each object of a class that is made meanwhile."""
+    made: list[Library | LLM] = []
+    make: Any = kind.__init__
+
+    def keep(one: Any, *parts: Any, **options: Any) -> None:
+        make(one, *parts, **options)
+        made.append(one)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "__init__", keep)
+        yield
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def models_are_closed() -> Iterator[None]:
+    """Close a test's models: each has a thread, and connections."""
+    with closing_each(LLM):
+        yield
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database.open(tmp_path / "data")
-    yield opened
-    opened.close()
+    """A new ledger. A test's libraries are closed before it: an index left open holds fifteen files."""
+    with closing(Database.open(tmp_path / "data")) as opened, closing_each(Library):
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,9 @@
 """Shortcuts for what hundreds of tests do and few are about: still the real thing.
 
 A packaged model is opened once, which takes two seconds of a processor, and the certificates of all
-authorities are read once. An empty ledger gets the statements that its migrations sent to the first that was
-empty: to make them up takes four times as long as to run them. Files are read without a child process, whose
-start takes longer than the reading: plain text anywhere but in tests of attacks and crashes, any kind in the
-tests of what each parser reads.
+authorities are read once. A new ledger is a copy of the first that was migrated: to run its statements takes
+six times as long. Files are read without a child process, whose start takes longer than the reading: plain
+text anywhere but in tests of attacks and crashes, any kind in the tests of what each parser reads.
 """
 
 import copy
@@ -16,16 +15,18 @@ from ssl import SSLContext
 from threading import Lock
 from typing import IO, Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import Engine
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import sandbox, worker
 from rag.models.embeddings import OnnxEmbedder
 from rag.models.packaged.catalog import Model
 from rag.text.document import shown
-from storage import migrations
+from storage import database, sqlite
+from storage.lock import DataDirectoryLock
+from storage.sqlite import LEDGER
 
-_migrate = migrations.upgrade
+_local = database._local
 _run = sandbox.run_into
 
 
@@ -64,40 +65,33 @@ class TrustedOnce:
         return self._made[key]
 
 
-class MigratedOnce:
-    """Migrates a ledger; an empty one by what was sent to the first that was empty."""
+class CopiedLedger:
+    """Makes the engine of a ledger; where there is none yet, of a copy of the first that was migrated."""
 
     def __init__(self) -> None:
-        self._sent: list[tuple[str, Any]] = []
-        self._sending = Lock()
+        self._migrated = b""
+        self._making = Lock()
 
-    def __call__(self, connection: Connection) -> None:
-        with self._sending:
-            if not _empty(connection):
-                _migrate(connection)
-            elif self._sent:
-                for statement, parameters in self._sent:
-                    connection.exec_driver_sql(statement, parameters).close()
-            else:
-                self._sent = _sent_by_migrations(connection)
-
-
-def _empty(connection: Connection) -> bool:
-    tables = "SELECT count(*) FROM sqlite_master"
-    return connection.dialect.name == "sqlite" and connection.exec_driver_sql(tables).scalar() == 0
+    def __call__(self, directory: Path, lock: DataDirectoryLock) -> Engine:
+        ledger = directory / LEDGER
+        if lock.commits or ledger.exists() or ledger.with_name(f"{LEDGER}-wal").exists():
+            return _local(directory, lock)
+        with self._making:
+            if self._migrated:
+                ledger.write_bytes(self._migrated)
+                return _local(directory, lock)
+            engine = _local(directory, lock)
+            self._migrated = _bytes(ledger)
+            return engine
 
 
-def _sent_by_migrations(connection: Connection) -> list[tuple[str, Any]]:
-    sent: list[tuple[str, Any]] = []
-
-    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        if not statement.startswith(("SELECT", "PRAGMA")):
-            sent.append((statement, parameters))
-
-    event.listen(connection, "before_cursor_execute", note)
-    _migrate(connection)
-    event.remove(connection, "before_cursor_execute", note)
-    return sent
+def _bytes(ledger: Path) -> bytes:
+    """Return a ledger in use as one file."""
+    copied = ledger.with_name("migrated")
+    sqlite.copy(ledger, copied)
+    content = copied.read_bytes()
+    copied.unlink()
+    return content
 
 
 def read_text_here(output: IO[bytes], task: str, path: Path, name: str, **arguments: Any) -> dict[str, Any]:

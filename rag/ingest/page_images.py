@@ -1,5 +1,7 @@
 """Images of PDF pages with marked words: the latest are kept, and those that are expected are drawn ahead."""
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections import OrderedDict
@@ -7,9 +9,12 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rag.ingest.parsers.pdf_highlight import PageImage, page_image
 from storage.errors import FootnoteError
+
+if TYPE_CHECKING:
+    from rag.ingest.parsers.pdf_highlight import PageImage
 
 KEPT = 64  # images, about a quarter of a megabyte each
 SCALE = 2.0  # pixels per point: sharp on dense screens, about 200 kB a page
@@ -45,6 +50,8 @@ class PageImages:
 
     def draw(self, wanted: WantedPage) -> PageImage:
         """Return a page's image, drawn once for all who ask for it. Raises DocumentRefused."""
+        from rag.ingest.parsers.pdf_highlight import page_image
+
         drawing = self._drawing(wanted)
         with drawing.lock:
             if drawing.image is None:

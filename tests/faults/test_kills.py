@@ -44,6 +44,7 @@ def finish_and_audit(data: Path, embedder: Embedder) -> None:
     (record,) = library.documents.list()
     assert record.state == "ready"
     audit(library, database)
+    library.close()
     database.close()
 
 
@@ -107,4 +108,5 @@ def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
     list(again.run(conversations.begin_retry(answer.id), never))
     _, answer = conversations.messages(chat.id)
     assert answer.state == "complete" and "7 metres" in answer.content
+    library.close()
     database.close()

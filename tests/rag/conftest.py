@@ -13,7 +13,7 @@ from tests.rag.shelf import Shelf
 
 
 @pytest.fixture
-def fake_llm() -> Iterator[FakeLLM]:
+def fake_llm(models_are_closed: None) -> Iterator[FakeLLM]:
     with FakeLLM() as fake:
         yield fake
 

@@ -16,7 +16,6 @@ from typing import Any
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import sandbox
-from rag.ingest.parsers.pdf import open_pdf
 from rag.ingest.parsers.text_layer import GARBLED, is_better
 from rag.text.document import LoadedDocument, clean, shown, with_pages
 
@@ -336,6 +335,8 @@ def render_page(path: Path, *, number: int, turn: int) -> bytes:
 
 
 def _pdf_page(path: Path, number: int) -> Any:
+    from rag.ingest.parsers.pdf import open_pdf
+
     with open_pdf(path) as pdf:
         page = pdf[number - 1]
         longer = max(page.get_size())

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import DocumentRefused
-from rag.ingest import page_images
 from rag.ingest.page_images import PageImages, WantedPage
-from rag.ingest.parsers import load
+from rag.ingest.parsers import load, pdf_highlight
 from rag.ingest.parsers.pdf_highlight import PageImage
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import Placed
@@ -31,8 +30,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         numbers.append(number)
         return draw(path, number, *args, **options)
 
-    draw = page_images.page_image
-    monkeypatch.setattr(page_images, "page_image", count)
+    draw = pdf_highlight.page_image
+    monkeypatch.setattr(pdf_highlight, "page_image", count)
     return numbers
 
 
