@@ -13,8 +13,9 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import CellValue, Items, Words, YesNo
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
+from rag.grid.shapes import shape_of
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, Mention, words
-from rag.grid.values import LONGEST, FoundValue, find_values, split_items
+from rag.grid.values import LONGEST, FoundValue, find_values, in_unit, split_items
 from rag.text.facts import negations
 from rag.text.sentences import sentences
 
@@ -76,34 +77,53 @@ class NamedSentence:
 
 
 def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the values that stand under a label which names the field."""
-    words_asked = terms.column.kind == "text"
+    """Yield the values that stand under a label which names the field.
+
+    One is sure where the label is the field's name, and its words state no other value of the kind.
+    """
+    column = terms.column
     for one in document.labelled:
-        if (
-            not words_asked and one.first in document.rows_of_figures
-        ):  # read with the scale and period of their table
-            continue
+        if column.kind != "text" and one.first in document.rows_of_figures:
+            continue  # read with the scale and period of their table
         score = terms.label_score(one.label, one.section)
+        shape = shape_of(column)
+        telling = one.captioned and shape is not None and shape.telling and terms.within(one.label)
         if one.captioned and score < SURE_LABEL and terms.within(one.label):
             score = CAPTIONED
-        if score >= LEAST_LABEL:
-            sure = score >= SURE_LABEL
-            for value in _labelled_values(document.text[one.start : one.end], terms.column):
-                yield Candidate(value, one.first, one.last, LABELLED * score, sure)
+        if score < LEAST_LABEL:
+            continue
+        values = list(_labelled_values(document.text[one.start : one.end], column, clause=one.clause))
+        certain = (score >= SURE_LABEL or telling) and one.certain and len(set(values)) == 1
+        trust = LABELLED if one.certain else UNCERTAIN
+        for value in values:
+            sure = certain and not (one.captioned and not one.certain)
+            yield Candidate(value, one.first, one.last, trust * score, sure)
 
 
-def _labelled_values(words: str, column: Column) -> Iterator[CellValue]:
+UNCERTAIN = 0.9
+"""Score of a value under a label where the layout may mean another thing."""
+SHORT_CLAUSE = 60  # characters of the words of a clause that are its value
+
+
+def _labelled_values(words: str, column: Column, *, clause: bool) -> Iterator[CellValue]:
+    """Yield the values of a kind that the words under a label state; text in the shape that is asked for."""
     match column.kind:
         case "text":
-            yield Words(_HONORIFIC.sub("", words[:LONGEST].strip(" *_")))
+            shape = shape_of(column)
+            found = shape.find(words) if shape else []
+            text = _HONORIFIC.sub("", words[:LONGEST].strip(" *_"))
+            if shape is not None and (found or shape.telling):
+                yield from (Words(match[0]) for match in found[:2])
+            elif not clause or (len(text) <= SHORT_CLAUSE and not _WHOLE.search(text)):
+                yield Words(" ".join(text.split()))
         case "list":
-            yield Items(split_items(words))
+            if not clause or len(words) <= SHORT_CLAUSE:
+                yield Items(split_items(words))
         case "yes_no":
             if _YES.match(words) or _NO.match(words):
                 yield YesNo(_YES.match(words) is not None)
         case _:
-            found = list(find_values(words, column))
-            yield from (one.value for one in found[:1])
+            yield from (one.value for one in in_unit(list(find_values(words, column))))
 
 
 _HEADING = re.compile(
@@ -158,7 +178,9 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
     values = [one for one in find_values(text, terms.column) if one.start >= begin]
     for mention in sentence.mentions:
         at = Mention(mention.start - sentence.start, mention.end - sentence.start)
-        near = _counting(text, values, terms.column) or _nearest_value(text, values, at)
+        first, last = layout_line(text, at.start, at.end)
+        beside = in_unit([one for one in values if first <= one.start and one.end <= last])
+        near = _counting(text, values, terms.column) or _nearest_value(text, beside, at)
         if near is not None:
             gap = max(near.start - at.end, at.start - near.end, 0)
             told = clause(text, min(at.start, near.start), max(at.end, near.end), terms.column)
@@ -168,6 +190,27 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             linked = is_linked(between, most) and not _COMPARES.search(lead)
             sure = linked and not is_hedged(told) and terms.in_context(text)
             yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+
+
+WRAPPED = 60
+"""Least characters of a line that goes on in the next one; a shorter one stands for itself."""
+
+
+def layout_line(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""Return the span of the lines about ``text[start:end]`` that are one sentence; short lines stand alone.
+
+    >>> told = "Net 5 EUR\nVAT 2 EUR\nTotal 7 EUR"
+    >>> told[slice(*layout_line(told, 10, 13))]
+    'VAT 2 EUR'
+    """
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    last = last if last >= 0 else len(text)
+    while first > 0 and first - 1 - (text.rfind("\n", 0, first - 1) + 1) >= WRAPPED:
+        first = text.rfind("\n", 0, first - 1) + 1
+    while last < len(text) and last - (text.rfind("\n", 0, last) + 1) >= WRAPPED:
+        further = text.find("\n", last + 1)
+        last = further if further >= 0 else len(text)
+    return first, last
 
 
 def _choices(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:

@@ -21,8 +21,9 @@ MOST_EXTRA = 0.4
 _LIGHT = TOTAL | frozenset(tokens("attributable amount unaudited", "en"))
 _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|제외|その他|除く", re.IGNORECASE)
 """Words that make a label another one, and that are no tokens."""
+_ENDS_IN = re.compile(r"\w[ \t](to|by|from|for|with)\s*\Z", re.IGNORECASE)
 _LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
-_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
+_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s.*")
 _ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][\w’'.-]*")
 
@@ -58,7 +59,8 @@ class ColumnTerms:
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
         """Pattern of the terms in running text, the longest first."""
-        parts = [_term_pattern(term) for term in sorted(self.terms, key=len, reverse=True)]
+        named = [term for term in self.terms if tokens(term) or term != self.column.name]
+        parts = [_term_pattern(term) for term in sorted(named, key=len, reverse=True)]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def in_context(self, sentence: str) -> bool:
@@ -104,7 +106,7 @@ class ColumnTerms:
         beside: frozenset[str],
         term: frozenset[str],
     ) -> float:
-        extra = len(core - term) / len(core)
+        extra = len(core - term - self.asked) / len(core)
         missing = term - core
         if extra > MOST_EXTRA or len(missing) == len(term):
             return 0.0
@@ -126,7 +128,10 @@ def words(text: str) -> frozenset[str]:
     (['=other', 'incom', 'oper'], ['매출'])
     """
     language = "en" if _LATIN_TEXT.fullmatch(text) else None
-    return frozenset(tokens(text, language)) | {f"={one.casefold()}" for one in _OTHER.findall(text)}
+    told = tokens(text, language) or [one.casefold() for one in text.split()]  # "From" is a label, too
+    to = _ENDS_IN.search(text)  # "Invoice to" is no "Invoice"
+    marks = [*_OTHER.findall(text), *([to[1]] if to else [])]
+    return frozenset(told) | {f"={one.casefold()}" for one in marks}
 
 
 @lru_cache(maxsize=256)
@@ -155,7 +160,8 @@ def _term_pattern(term: str) -> str:
 def _word_pattern(word: str) -> str:
     if not _LATIN_WORD.fullmatch(word) or len(word) < 4 or word.casefold() in STOP_WORDS["en"]:
         return re.escape(word) + (r"\b" if word[-1:].isalnum() else "")
-    stem = word[:-1] if word[-1] in "esy" else word
+    stem = word[:-3] if len(word) > 6 and word.endswith("ing") else word
+    stem = stem[:-1] if stem[-1] in "esy" else stem
     return re.escape(stem) + r"[a-z]{0,3}\b"
 
 

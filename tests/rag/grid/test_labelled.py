@@ -14,7 +14,7 @@ from rag.grid.labelled import labelled_values
         ("See https://example.org/x\n", []),
         (
             "Delaware 94-1672743\n(State of incorporation)\n(Number)\n",
-            [("State of incorporation", "Delaware")],
+            [("State of incorporation", "Delaware"), ("Number", "94-1672743")],
         ),
         ("ACME CORP.\n\n(Exact name of registrant)\n", [("Exact name of registrant", "ACME CORP.")]),
         ("(206) 266-1000\n(Telephone number)\n", [("Telephone number", "(206) 266-1000")]),
