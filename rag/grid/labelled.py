@@ -122,7 +122,7 @@ def _blocks(text: str) -> Iterator[LabelledValue]:
             (match.start() + line.start(), match.start() + line.end())
             for line in re.finditer(r"[^\n]*\S", match[0])
         ]
-        if re.search(r"[|:：]|^\s*[#(]|^[-–—_=*\s]+$|\S {2,}\S", match[0], re.MULTILINE):
+        if re.search(r"[|:：]|^\s*(?:#|\([^\W\d])|^[-–—_=*\s]+$|\S {2,}\S", match[0], re.MULTILINE):
             continue
         for (a, b), (c, d) in pairwise(lines):
             above, below = text[a:b].strip(), text[c:d].strip()

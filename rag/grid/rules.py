@@ -17,7 +17,9 @@ from rag.grid.sentence_values import (
     loose_candidates,
     section_candidates,
     sentence_candidates,
+    typed_candidates,
 )
+from rag.grid.shapes import is_name, shape_of
 from rag.grid.table_lists import list_candidates
 from rag.grid.table_values import row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
@@ -37,7 +39,10 @@ BEST_SENTENCE = 0.3
 def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     """Return all values that the rules find for a cell."""
     terms = terms_of(column)
-    return list(_candidates(document, terms)) or list(_fallback(document, terms))
+    found = list(_candidates(document, terms))
+    if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
+        found += loose_candidates(document, terms)
+    return found or list(_fallback(document, terms))
 
 
 def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> CellResult:
@@ -77,9 +82,10 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
             start, end = document.line_at(place[0]) if terms.column.kind == "date" else place
             yield Candidate(value, start, max(end, place[1]), FACT, sure=True)
             return
-    if terms.fact == "name":
+    if terms.fact in ("name", "author"):
         for fact in (one for one in document.facts("title") if one.start is not None):
-            yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
+            if terms.fact == "name" or is_name(fact.value):
+                yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
 
 
 def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
@@ -95,11 +101,10 @@ def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
 def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield what sentences of found passages hold: with all words of a term, else the best answer."""
     column = terms.column
-    if column.kind in ("date", "money", "number", "choice"):
-        found = list(loose_candidates(document, terms))
+    found = [*_by_shape(document, column), *typed_candidates(document, terms)]
+    if found:
         yield from found
-        if found:
-            return
+        return
     passages = document.search(f"{column.name} {column.question}")
     if not _same_language(column, passages) or not decide(column.asked, passages, document.rarity).answered:
         return
@@ -111,6 +116,14 @@ def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
             yield from row_candidates(document, column, start, start + len(words), BEST_SENTENCE)
         elif (value := _value_in(words, column)) is not None:
             yield Candidate(value, start, start + len(words), BEST_SENTENCE)
+
+
+def _by_shape(document: RowDocument, column: Column) -> Iterator[Candidate]:
+    """Yield the only text of the document that has the shape asked for, such as an email address."""
+    shape = shape_of(column)
+    found = shape.find(document.read_text) if shape is not None and shape.telling else []
+    if found and len({match[0] for match in found}) == 1:
+        yield Candidate(Words(found[0][0]), *document.line_at(found[0].start()), BEST_SENTENCE)
 
 
 def _same_language(column: Column, passages: Sequence[Passage]) -> bool:

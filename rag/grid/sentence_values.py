@@ -33,7 +33,9 @@ REACH = 160  # characters from a term within which a value is of it
 MOST_MENTIONS = 200
 LONGEST_ITEM = 80  # characters
 MOST_COUNTED = 30
-_ENUMERATION_END = re.compile(r"[.;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b")
+_ENUMERATION_END = re.compile(
+    r"(?<!\bInc)(?<!\bLtd)(?<!\bCo)(?<!\bCorp)\.|[;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b"
+)
 SHORT = 240  # characters of a sentence whose only value is surely of the field whose words it has
 _CHECKED, _UNCHECKED = "☒☑✓✔■▣☻", "☐□¨○◯▢"
 _BOX = re.compile(
@@ -44,7 +46,7 @@ _NO = re.compile(
     r"^(?:no|n|none|false|not applicable|아니[오요]|없음|무|해당 없음|いいえ|無|なし|不可)\b", re.IGNORECASE
 )
 _COPULA = re.compile(
-    r"\s*(?:(?:is|are|was|were)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
+    r"\s*(?:(?:is|are|was|were)\b(?!\s+\w+ed\b)|(?<=ed)\s+by\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
@@ -90,7 +92,10 @@ def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
         telling = one.captioned and shape is not None and shape.telling and terms.within(one.label)
         if one.captioned and score < SURE_LABEL and terms.within(one.label):
             score = CAPTIONED
-        if score < LEAST_LABEL:
+        digits_only = (
+            one.captioned and shape is None and not any(map(str.isalpha, document.text[one.start : one.end]))
+        )
+        if score < LEAST_LABEL or (column.kind == "text" and digits_only):
             continue
         values = list(_labelled_values(document.text[one.start : one.end], column, clause=one.clause))
         certain = (score >= SURE_LABEL or telling) and one.certain and len(set(values)) == 1
@@ -136,17 +141,36 @@ SECTION = 0.9
 
 
 def section_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the items or the first words beneath a heading that is the field's name."""
-    text = document.read_text
+    """Yield the values beneath a heading that is the field's name: items, first words, or the only one of its kind."""
+    text, kind = document.read_text, terms.column.kind
     for heading in _HEADING.finditer(text):
         if terms.label_score(heading["title"].strip("#* ")) < SURE_LABEL:
             continue
-        if terms.column.kind == "list" and (bullets := _BULLETS.match(text, heading.end())):
+        end = text.find("\n#", heading.end())
+        body = text[heading.end() : min(end if end >= 0 else len(text), heading.end() + LONGEST_SECTION)]
+        if kind == "list" and (bullets := _BULLETS.match(body)):
             items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
-            yield Candidate(Items(items), heading.start(), bullets.end(), LABELLED, sure=True)
-        elif terms.column.kind == "text" and (first := _TEXT_BELOW.match(text, heading.end())):
-            start, end = document.sentence_at(first.end())
-            yield Candidate(Words(" ".join(text[start:end].split())[:LONGEST]), start, end, SECTION)
+            yield Candidate(Items(items), heading.start(), heading.end() + bullets.end(), LABELLED, sure=True)
+        elif kind == "list" and (line := _ENUMERATED_LINE.fullmatch(body)):
+            yield Candidate(
+                Items(split_items(line["items"])),
+                heading.start(),
+                heading.end() + line.end("items"),
+                LABELLED,
+                sure=True,
+            )
+        elif kind == "text" and (first := _TEXT_BELOW.match(text, heading.end())):
+            start, last = document.sentence_at(first.end())
+            yield Candidate(Words(" ".join(text[start:last].split())[:LONGEST]), start, last, SECTION)
+        elif kind in ("date", "money", "number", "choice"):
+            found = in_unit(list(find_values(body, terms.column)))
+            for one in found[:1]:
+                start, last = document.sentence_at(heading.end() + one.start)
+                yield Candidate(one.value, start, last, SECTION - 0.1 * (len(found) > 1))
+
+
+LONGEST_SECTION = 600  # characters beneath a heading in which its value is looked for
+_ENUMERATED_LINE = re.compile(r"\s*(?P<items>[^\n.。]{2,160}[,、，;][^\n.。]{1,160})\s*", re.DOTALL)
 
 
 def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSentence]:
@@ -166,6 +190,71 @@ def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
     )
     for sentence in named_sentences(document, terms):
         yield from read(document, terms, sentence)
+    if terms.column.kind == "text":
+        yield from addressees(document, terms)
+    if terms.column.kind == "yes_no":
+        yield from boxed_candidates(document, terms)
+        yield from _answers_to(document, terms)
+
+
+def _answers_to(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the answers of sentences that have nearly all words of the question, unless they deny it."""
+    asked = words(terms.column.question)
+    if len(asked) < LEAST_ASKED:
+        return
+    for passage in document.search(terms.column.asked):
+        for first, last in sentences(passage.text):
+            text = passage.text[first:last]
+            said = words(text)
+            if (
+                len(asked & said) < ANSWERED * len(asked)
+                or not _WHOLE.search(text)
+                or text.startswith(("|", "#"))
+            ):
+                continue
+            no = _denials(text, terms) % 2 == 1
+            start = passage.start + first
+            sure = not is_hedged(_PERMITS.sub("", text)) and len(text) <= SHORT
+            yield Candidate(YesNo(not no), start, passage.start + last, NAMED, sure)
+
+
+LEAST_ASKED = 3
+"""Least content words of a question that a sentence may answer by having them."""
+_FORBIDS = re.compile(r"\b(?:prohibited|forbidden|banned|excluded)\b|금지|제외|禁止|除外", re.IGNORECASE)
+_PERMITS = re.compile(
+    r"\b(?:shall|may|can|could|must|will|should)\b|수\s?(?:도\s)?(?:있|없)|하여야|해야|[하되]지 아니|できる|できない|なければ|(?:て|で)も?よい",
+    re.IGNORECASE,
+)
+"""Words by which rules allow and forbid, and which put nothing in doubt."""
+
+
+def _denials(text: str, terms: ColumnTerms) -> int:
+    """Return how often a sentence denies, beyond what the question denies itself: "... not used"."""
+    return negations(text) + len(_FORBIDS.findall(text)) - negations(terms.column.question)
+
+
+_BOXED = re.compile(rf"(?P<mark>[{_CHECKED}{_UNCHECKED}]|\[[ xX]\])")
+
+
+def boxed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield yes or no by the box beside a label that is the field's name: "Large filer ☒ Small filer ☐"."""
+    text = document.read_text
+    for line in re.finditer(rf"[^\n]*(?:[{_CHECKED}{_UNCHECKED}]|\[[ xX]\])[^\n]*", text):
+        marks = list(_BOXED.finditer(line[0]))
+        leading = not line[0][: marks[0].start()].strip(" |*-")
+        edges = (
+            [0, *(mark.end() for mark in marks)] if not leading else [*(m.end() for m in marks), len(line[0])]
+        )
+        for place, mark in enumerate(marks):
+            last = (
+                (marks[place + 1].start() if place + 1 < len(marks) else len(line[0]))
+                if leading
+                else mark.start()
+            )
+            label = line[0][edges[place] : last].strip(" |*,.;")
+            if label and terms.label_score(label) >= SURE_LABEL:
+                yes = mark["mark"] in _CHECKED or mark["mark"].lower() == "[x]"
+                yield Candidate(YesNo(yes), line.start(), line.end(), LABELLED, sure=True)
 
 
 def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -275,6 +364,8 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
     after = [one for one in values if at.end <= one.start <= at.end + REACH]
     before = [one for one in values if at.start - REACH <= one.end <= at.start]
     particle = text[at.start : at.end] in _PARTICLES
+    if text[at.start : at.end].casefold() in _PREPOSITIONS:
+        return after[0] if after and after[0].start - at.end <= 5 else None
     if particle:
         return before[-1] if before and at.start - before[-1].end <= 3 else None
     if after and (not before or after[0].start - at.end <= 1.5 * (at.start - before[-1].end) + 10):
@@ -292,6 +383,7 @@ def _counting(text: str, values: Sequence[FoundValue], column: Column) -> FoundV
 
 
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
+_PREPOSITIONS = frozenset({"from", "until", "through"})
 
 
 def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -303,7 +395,7 @@ def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) 
         yes, until = checked
         yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
     elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
-        no = negations(text) % 2 == 1
+        no = _denials(text, terms) % 2 == 1
         sure = _answers(terms, sentence, text, no=no) and not is_hedged(_MUST.sub("", text))
         yield Candidate(YesNo(not no), sentence.start, sentence.end, NAMED, sure)
 
@@ -343,6 +435,22 @@ def _checked(text: str) -> tuple[bool, int] | None:
         return None
     checked = [word["word"].casefold() in _YES_WORDS for word, box in pairs if box["box"] in _CHECKED]
     return (checked[0], found[3].end()) if len(checked) == 1 else None
+
+
+_ADDRESSEE = re.compile(
+    r"^[ \t　]*(?P<name>[^\n:：]{2,40}?)[ \t　]*(?:御中|様|귀중|귀하)[ \t　]*$", re.MULTILINE
+)
+
+
+def addressees(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield who a letter is addressed to, by the honorific after the name, for a field that it is a term of."""
+    if not any(_HONORIFIC.fullmatch(term) for term in terms.terms):
+        return
+    for match in _ADDRESSEE.finditer(document.read_text[:MOST_ADDRESS]):
+        yield Candidate(Words(match["name"]), match.start(), match.end(), NAMED, sure=True)
+
+
+MOST_ADDRESS = 1000  # characters of a letter in which its address stands
 
 
 def _texts(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -405,11 +513,21 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
         )
         if told is None or _is_singular(terms, text[one.start : one.end]):
             continue
-        items = split_items(_ENUMERATION_END.split(rest[told.end() :])[0])
+        items = _without_appositions(split_items(_ENUMERATION_END.split(rest[told.end() :])[0]))
         if len(items) > 1 and max(map(len, items)) <= LONGEST_ITEM:
             counted = _counted(text[sentence.start : sentence.end]) == len(items)
             score = NAMED + 0.1 * counted
             yield Candidate(Items(items), sentence.start, sentence.end, score, sure=counted)
+
+
+_APPOSITION = re.compile(
+    r"(?:company|corporation|person|body|partnership|society|resident)\b|[A-Z]\w+ (?:corporation|company)\b"
+)
+
+
+def _without_appositions(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names without what is said of each: "a Delaware corporation"."""
+    return tuple(one for one in items if not _APPOSITION.match(one))
 
 
 def _is_singular(terms: ColumnTerms, mention: str) -> bool:
@@ -431,17 +549,36 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             text = passage.text[first:last]
             if text.startswith(("|", "#")) or not _holds(terms, text):
                 continue
-            values = list(find_values(text, terms.column))
+            values = in_unit(list(find_values(text, terms.column)))
             counting = _counting(text, values, terms.column)
             for value in [counting] if counting else values[:1]:
-                given = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
-                sure = (
-                    bool(given)
-                    and terms.column.kind != "choice"
-                    and len(text) <= SHORT
-                    and not is_hedged(text)
-                )
-                yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
+                alone = len(values) == 1 and (value.in_unit or _GIVES.search(text[: value.start]))
+                told = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
+                short = len(text) <= SHORT and not is_hedged(_MUST.sub("", text))
+                sure = bool(told) and terms.column.kind != "choice" and short
+                score = NAMED - 0.05 if sure else LOOSE if alone else LOOSE - 0.1
+                yield Candidate(value.value, passage.start + first, passage.start + last, score, sure)
+
+
+def typed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the values of a kind, or in the unit asked for, in the sentences that share most with the question."""
+    column = terms.column
+    asked = {word: document.rarity(word) for word in terms.asked - words(column.unit)}
+    total = sum(asked.values())
+    if column.kind not in ("date", "money", "number") or not total:
+        return
+    for passage in document.search(column.asked):
+        for first, last in sentences(passage.text):
+            text = passage.text[first:last]
+            values = [one for one in find_values(text, column) if one.in_unit]
+            share = sum(asked[word] for word in asked.keys() & words(text)) / total if values else 0.0
+            if share >= LEAST_SHARED:
+                yield Candidate(values[0].value, passage.start + first, passage.start + last, GUESS * share)
+
+
+LEAST_SHARED = 0.25
+"""Least share of a question's words, by their rarity, in a sentence whose value may be the answer."""
+GUESS = 0.5
 
 
 def _holds(terms: ColumnTerms, text: str) -> bool:

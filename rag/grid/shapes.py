@@ -24,7 +24,8 @@ class Shape:
 
 
 EMAIL = Shape(
-    re.compile(r"\be-?mail|이메일|전자우편|メール", re.IGNORECASE), re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+    re.compile(r"\be-?mail|이메일|전자우편|メール", re.IGNORECASE),
+    re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
 )
 PHONE = Shape(
     re.compile(r"\b(?:tele)?phone\b|\bfax\b|\bmobile\b|전화|연락처|휴대폰|電話|携帯", re.IGNORECASE),
