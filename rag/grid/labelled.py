@@ -24,7 +24,7 @@ _COLUMNS = re.compile(
 )
 _CAPTION = re.compile(
     r"^(?P<value>(?:\(\d{2,4}\)[ \t]*)?[^\n(|]{2,120}?)[ \t]*\n{1,2}"
-    r"(?P<caption>\([^\n]{3,120}(?:\n(?:\(|[a-zA-Z][^\n]{0,80}\))[^\n]{0,100}){0,3})",
+    r"(?P<caption>\((?!\d)[^\n]{3,120}(?:\n(?:\((?!\d)|[a-zA-Z][^\n]{0,80}\))[^\n]{0,100}){0,3})",
     re.MULTILINE,
 )
 _PART = re.compile(r"\(([^()]*)\)")
@@ -43,6 +43,7 @@ _ROLE = re.compile(
     r"(?:(?<=^)|(?<=[\s,、]))(?P<label>[가-힣]{2,8}|[一-鿿々]{2,6})[ \t:：]+(?P<value>[^\s,:：()（）「」][^,:：()（）「」\n]{0,29}?)[ \t]?(?=[(（](?:이하|以下))",
     re.MULTILINE,
 )
+_NO_BLOCK = re.compile(r"[|:：]|^\s*(?:#|\([^\W\d])|^[-–—_=*\s]+$|\S {2,}\S", re.MULTILINE)
 _BLOCK = re.compile(r"(?:^|(?<=\n))(?:[^\n]{1,80}\n){1,3}[^\n]{1,80}(?=\n[ \t]*\n|\n?\Z)")
 
 
@@ -99,7 +100,8 @@ def _captioned(text: str) -> Iterator[LabelledValue]:
             continue
         start, end = match.span("value")
         several = _BEFORE_DIGITS.match(match["value"])
-        parts = _PART.findall(match["caption"])
+        whole = not _PART.match(match["caption"])  # two captions beside each other, wrapped as one
+        parts = [] if whole else _PART.findall(match["caption"])
         labels = [" ".join(part.split()) for part in parts] or [match["caption"]]
         spans = [(start, end)] * len(labels)
         if several and len(labels) < 3:
@@ -122,10 +124,10 @@ def _blocks(text: str) -> Iterator[LabelledValue]:
             (match.start() + line.start(), match.start() + line.end())
             for line in re.finditer(r"[^\n]*\S", match[0])
         ]
-        if re.search(r"[|:：]|^\s*(?:#|\([^\W\d])|^[-–—_=*\s]+$|\S {2,}\S", match[0], re.MULTILINE):
-            continue
         for (a, b), (c, d) in pairwise(lines):
             above, below = text[a:b].strip(), text[c:d].strip()
+            if _NO_BLOCK.search(f"{above}\n{below}"):
+                continue
             if len(lines) == 2 and not above.endswith((".", "。", ",")):
                 yield LabelledValue(above, c, d, a, d, certain=len(above) <= 40)
             if (c, d) == lines[-1] and not above.endswith((",", ".", "。", ":")):

@@ -89,15 +89,14 @@ def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
             continue  # read with the scale and period of their table
         score = terms.label_score(one.label, one.section)
         shape = shape_of(column)
-        telling = one.captioned and shape is not None and shape.telling and terms.within(one.label)
-        if one.captioned and score < SURE_LABEL and terms.within(one.label):
+        telling = one.captioned and shape is not None and shape.telling and terms.within(one.label, 1)
+        if telling or (one.captioned and score < SURE_LABEL and terms.within(one.label)):
             score = CAPTIONED
-        digits_only = (
-            one.captioned and shape is None and not any(map(str.isalpha, document.text[one.start : one.end]))
-        )
-        if score < LEAST_LABEL or (column.kind == "text" and digits_only):
+        words_here = document.text[one.start : one.end]
+        fits = bool(shape.find(words_here)) if shape else any(map(str.isalpha, words_here))
+        if score < LEAST_LABEL or (column.kind == "text" and one.captioned and not fits):
             continue
-        values = list(_labelled_values(document.text[one.start : one.end], column, clause=one.clause))
+        values = list(_labelled_values(words_here, column, clause=one.clause))
         certain = (score >= SURE_LABEL or telling) and one.certain and len(set(values)) == 1
         trust = LABELLED if one.certain else UNCERTAIN
         for value in values:
@@ -119,6 +118,8 @@ def _labelled_values(words: str, column: Column, *, clause: bool) -> Iterator[Ce
             text = _HONORIFIC.sub("", words[:LONGEST].strip(" *_"))
             if shape is not None and (found or shape.telling):
                 yield from (Words(match[0]) for match in found[:2])
+            elif shape is not None and len(text.split()) > 1:
+                return
             elif not clause or (len(text) <= SHORT_CLAUSE and not _WHOLE.search(text)):
                 yield Words(" ".join(text.split()))
         case "list":
@@ -199,7 +200,7 @@ def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
 
 def _answers_to(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the answers of sentences that have nearly all words of the question, unless they deny it."""
-    asked = words(terms.column.question)
+    asked = words(_QUESTION_END.sub("", terms.column.question))
     if len(asked) < LEAST_ASKED:
         return
     for passage in document.search(terms.column.asked):
@@ -218,6 +219,10 @@ def _answers_to(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate
             yield Candidate(YesNo(not no), start, passage.start + last, NAMED, sure)
 
 
+_QUESTION_END = re.compile(
+    r"(?:(?:를|을)?\s?(?:할|될|수)?\s?(?:수\s?)?(?:있|없)?(?:하|되)?(?:나요|인가요|습니까|니까|는가)|(?:することが)?(?:でき)?(?:ますか|ですか))\s*[?？]?\s*\Z"
+)
+"""End of a Korean or Japanese question, which no answer repeats."""
 LEAST_ASKED = 3
 """Least content words of a question that a sentence may answer by having them."""
 _FORBIDS = re.compile(r"\b(?:prohibited|forbidden|banned|excluded)\b|금지|제외|禁止|除外", re.IGNORECASE)
@@ -450,15 +455,21 @@ def addressees(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]
         yield Candidate(Words(match["name"]), match.start(), match.end(), NAMED, sure=True)
 
 
+_SHAPED = re.compile(r"[\s:：#.]{0,3}(?:(?:is|was)\s)?(?:No\.?\s)?", re.IGNORECASE)
 MOST_ADDRESS = 1000  # characters of a letter in which its address stands
 
 
-def _texts(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+def _texts(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the words that a sentence gives for a term, where its grammar shows them."""
     text = document.text[sentence.start : sentence.end]
     if text.lstrip().startswith(("|", "#")):
         return
+    shape = shape_of(terms.column)
     for mention in sentence.mentions:
+        told = _SHAPED.match(text, mention.end - sentence.start)
+        shaped = shape.pattern.match(text, told.end()) if shape is not None and told else None
+        if shaped is not None:
+            yield Candidate(Words(shaped[0]), sentence.start, sentence.end, LABELLED, sure=True)
         value = given_words(text, mention.start - sentence.start, mention.end - sentence.start)
         if value:
             yield Candidate(Words(value), sentence.start, sentence.end, NAMED, sure=True)

@@ -37,9 +37,7 @@ LINK = Shape(
     re.compile(r"(?:https?://|www\.)[^\s<>()\[\]]+[^\s<>()\[\].,;]"),
 )
 CODE = Shape(
-    re.compile(
-        r"\b(?:numbers?|no|nr|ids?|codes?|ref|reference|symbol)\b\.?|#|번호|코드|番号|コード", re.IGNORECASE
-    ),
+    re.compile(r"\b(?:numbers?|no|nr|ids?|codes?|ref|reference)\b\.?|#|번호|코드|番号|コード", re.IGNORECASE),
     re.compile(r"(?<![\w#/-])#?(?=[\w./-]*\d)[A-Za-z0-9][\w./-]*[A-Za-z0-9](?![\w-])"),
     telling=False,
 )

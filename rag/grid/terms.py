@@ -25,7 +25,7 @@ _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|�
 """Words that make a label another one, and that are no tokens."""
 _ENDS_IN = re.compile(r"\w[ \t](to|by|from|for|with)\s*\Z", re.IGNORECASE)
 _LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
-_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s.*")
+_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s[^,()（）]*(?:,|\Z)")
 _ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][\w’'.-]*")
 
@@ -77,10 +77,10 @@ class ColumnTerms:
         if self.pattern is not None:
             yield from (Mention(*match.span()) for match in self.pattern.finditer(text))
 
-    def within(self, label: str) -> bool:
-        """Return True for a label that has all words of a term of several among its own."""
+    def within(self, label: str, least: int = 3) -> bool:
+        """Return True for a label that has all words of a term of at least so many among its own."""
         said = words(label)
-        return any(len(term) > 2 and term <= said for term in self.token_sets)
+        return any(len(term) >= least and term <= said for term in self.token_sets)
 
     def label_score(
         self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
@@ -121,7 +121,13 @@ class ColumnTerms:
     ) -> float:
         extra = len(core - term - self.asked) / max(1, len(core))
         missing = term - core
-        if extra > MOST_EXTRA or len(missing) == len(term) or any(word[0] == "=" for word in missing):
+        other = any(word[0] == "=" for word in core - term - self.asked)
+        if (
+            other
+            or extra > MOST_EXTRA
+            or len(missing) == len(term)
+            or any(word[0] == "=" for word in missing - under)
+        ):
             return 0.0
         above = missing & under
         around = (missing - above) & beside

@@ -21,7 +21,7 @@ MONEY, NUMBER = Column("m", "M", kind="money"), Column("n", "N", kind="number")
         ("총 4,800만 원", MONEY, [Amount(Decimal(48000000), "KRW")]),
         ("合計132,000円", MONEY, [Amount(Decimal(132000), "JPY")]),
         ("$12 for 3 rooms", NUMBER, [Amount(Decimal(3))]),
-        ("ninety (90) days", NUMBER, [Amount(Decimal(90)), Amount(Decimal(90), "days")]),
+        ("ninety (90) days", NUMBER, [Amount(Decimal(90), "days")]),
         ("30일 전에", NUMBER, [Amount(Decimal(30), "days")]),
         (
             "from 12% to 14%",
