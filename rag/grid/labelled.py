@@ -5,7 +5,7 @@ with a title, and names that a contract defines: 'X ("the landlord")'.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -152,9 +152,19 @@ def _of_tables(text: str) -> Iterator[LabelledValue]:
             filled = [(cell, place) for cell, place in row if cell]
             if number != 1 and len(filled) == 1 and len(row) > 1:
                 section = filled[0][0]
+            elif number == 2 and len(lines) == 3 and wide:  # one record: its labels are the header
+                yield from _of_record(table.header, row, at, table.start)
             elif number != 1 and len(filled) > 1 and not (wide and number == 0 and not paired):
                 yield from _of_row(filled, at, at + len(line), section, pairs=len(filled) % 2 == 0)
             at += len(line) + 1
+
+
+def _of_record(
+    header: Sequence[str], row: Sequence[tuple[str, int]], at: int, first: int
+) -> Iterator[LabelledValue]:
+    for label, (value, start) in zip(header, row, strict=False):
+        if label and value and len(value) <= LONGEST_VALUE:
+            yield LabelledValue(label, at + start, at + start + len(value), first, at + start + len(value))
 
 
 def _of_row(

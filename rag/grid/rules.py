@@ -23,7 +23,7 @@ from rag.grid.shapes import is_name, shape_of
 from rag.grid.table_lists import list_candidates
 from rag.grid.table_values import row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
-from rag.grid.values import LONGEST, find_values
+from rag.grid.values import LONGEST, find_values, split_items
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.text.language import language
@@ -31,6 +31,9 @@ from rag.text.tokenize import tokens
 
 FACT = 2.0
 """Score of what a document says of itself."""
+FACT_LIST = 1.05
+"""Score of several things that it says of itself: a list under a label may be more complete."""
+_AFFILIATION = re.compile(r"(?<=[^\W\d_])[\d,∗*†‡§¶]+\Z")
 TITLE = 0.5
 """Score of a title where the document names no company."""
 BEST_SENTENCE = 0.3
@@ -71,16 +74,21 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     kind = {"period_end": "period", "period_start": "period"}.get(terms.fact, terms.fact)
     facts = [fact for fact in document.facts(kind) if fact.start is not None] if kind else []
     if terms.column.kind == "list":
-        values = tuple(dict.fromkeys(fact.value for fact in facts))
+        told = (item for fact in facts for item in split_items(fact.value))
+        values = tuple(dict.fromkeys(_AFFILIATION.sub("", item) for item in told))
         if len(values) > 1 or (values and terms.fact == "author"):
-            yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT, sure=True)
+            yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT_LIST, sure=True)
         return
     for fact in facts:
         value = _fact_value(fact.value, terms)
         if value is not None:
             place = fact.start or 0, fact.end or 0
             start, end = document.line_at(place[0]) if terms.column.kind == "date" else place
-            yield Candidate(value, start, max(end, place[1]), FACT, sure=True)
+            whole = document.block_at(*place) if terms.fact == "title" else place
+            if whole != place:  # a title that is broken into lines
+                yield Candidate(Words(" ".join(document.text[slice(*whole)].split())), *whole, FACT)
+            else:
+                yield Candidate(value, start, max(end, place[1]), FACT, sure=True)
             return
     if terms.fact in ("name", "author"):
         for fact in (one for one in document.facts("title") if one.start is not None):

@@ -46,16 +46,16 @@ _NO = re.compile(
     r"^(?:no|n|none|false|not applicable|아니[오요]|없음|무|해당 없음|いいえ|無|なし|不可)\b", re.IGNORECASE
 )
 _COPULA = re.compile(
-    r"\s*(?:(?:is|are|was|were)\b(?!\s+\w+ed\b)|(?<=ed)\s+by\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
+    r"\s*(?:(?:is|are|was|were)\b(?!\s+\w+ed\b)|(?<=ed)\s+(?:by|as)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
     r"[^.;]{0,120}?\b(?:limited to|capped at|not exceed|no more than|up to)\s+", re.IGNORECASE
 )
 _HONORIFIC = re.compile(r"\s*(?:御中|様|귀중|귀하)\Z")
-_LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between)|[:：])\s*\Z", re.IGNORECASE)
+_LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between|as)|[:：])\s*\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(
-    r"[;。]|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
+    r"[;。]|\s+and\s+(?:is|are|was|were|has|have|shall|will|may)\b|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
 )
 _VERB_END = re.compile(
     r"\s*(?:(?:으로|로)\s?(?:한다|합니다|정한다|정합니다|해석되?며?.*|따른다|따릅니다)|(?:을|를)\s?(?:적용한다|적용합니다|따른다|따릅니다|준거법으로 한다|준거법으로 합니다|초과하지.*)|에\s?(?:따른다|따릅니다|의한다|의합니다)|이다|입니다|とする|とします|である|です|による|によります|に準拠する|に準拠します|を適用する|を適用します|に従う|を上限とする|を上限とします)[.。]?\s*\Z"
@@ -87,12 +87,13 @@ def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
     for one in document.labelled:
         if column.kind != "text" and one.first in document.rows_of_figures:
             continue  # read with the scale and period of their table
-        score = terms.label_score(one.label, one.section)
+        score = max(terms.label_score(one.label), terms.label_score(one.label, one.section))
         shape = shape_of(column)
         telling = one.captioned and shape is not None and shape.telling and terms.within(one.label, 1)
         if telling or (one.captioned and score < SURE_LABEL and terms.within(one.label)):
             score = CAPTIONED
-        words_here = document.text[one.start : one.end]
+        last = _continued(document.text, one.end) if column.kind == "list" and not one.section else one.end
+        words_here = document.text[one.start : last]
         fits = bool(shape.find(words_here)) if shape else any(map(str.isalpha, words_here))
         if score < LEAST_LABEL or (column.kind == "text" and one.captioned and not fits):
             continue
@@ -101,7 +102,18 @@ def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
         trust = LABELLED if one.certain else UNCERTAIN
         for value in values:
             sure = certain and not (one.captioned and not one.certain)
-            yield Candidate(value, one.first, one.last, trust * score, sure)
+            yield Candidate(value, one.first, max(last, one.last), trust * score, sure)
+
+
+_GOES_ON = re.compile(r"(?:(?<=[,;·、，・&])|(?<=\band))[ \t]*\n(?=[^\s|#])|[ \t]*\n(?=[ \t]*[,;·、，・])")
+
+
+def _continued(text: str, end: int) -> int:
+    """Return the end of a list that goes on in the next lines: one ends, or the next begins, with its separator."""
+    while _GOES_ON.match(text, end):
+        following = text.find("\n", end + 1)
+        end = following if following >= 0 else len(text)
+    return end
 
 
 UNCERTAIN = 0.9
@@ -455,6 +467,26 @@ def addressees(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]
         yield Candidate(Words(match["name"]), match.start(), match.end(), NAMED, sure=True)
 
 
+def _beside(sentence: NamedSentence, text: str, mention: Mention) -> Iterator[Candidate]:
+    """Yield the rest of a short line after a term that is its label: "Owner Clive Tresidder"."""
+    start, end = mention.start - sentence.start, mention.end - sentence.start
+    first, last = layout_line(text, start, end)
+    before, rest = text[first:start].strip(" \t-•*·"), text[end:last].strip(" \t#:.")
+    capital = text[start] == text[start].upper()
+    if "\n" in text[first:last] or not rest or last - first > WRAPPED or _ENDED.search(rest) or not capital:
+        return
+    single = len(rest.split()) == 1 and not before and text[end : end + 1].isspace()
+    known = single or (not before and rest[0] == rest[0].upper())
+    if known or before:
+        place = sentence.start + first, sentence.start + last
+        yield Candidate(
+            Words(rest), *place, BESIDE if not before else BESIDE - 0.1, sure=single and not rest.isascii()
+        )
+
+
+BESIDE = 0.95
+"""Score of the rest of a line after a term, with nothing but a space between them."""
+_ENDED = re.compile(r"[.。!?,;]\s*\Z|다\s*\Z")
 _SHAPED = re.compile(r"[\s:：#.]{0,3}(?:(?:is|was)\s)?(?:No\.?\s)?", re.IGNORECASE)
 MOST_ADDRESS = 1000  # characters of a letter in which its address stands
 
@@ -470,6 +502,7 @@ def _texts(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
         shaped = shape.pattern.match(text, told.end()) if shape is not None and told else None
         if shaped is not None:
             yield Candidate(Words(shaped[0]), sentence.start, sentence.end, LABELLED, sure=True)
+        yield from _beside(sentence, text, mention)
         value = given_words(text, mention.start - sentence.start, mention.end - sentence.start)
         if value:
             yield Candidate(Words(value), sentence.start, sentence.end, NAMED, sure=True)

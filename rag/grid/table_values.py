@@ -19,8 +19,9 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
+from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, words
 from rag.grid.values import unit_fits
+from rag.retrieval.table_rows import TOTAL
 from rag.text.dates import find_periods
 
 Fit = Literal["same", "open", "other"]
@@ -125,6 +126,23 @@ def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
         if scores[key] >= LEAST_LABEL:
             candidates += _of_row(document, terms.column, found, wanted, scores[key])
     yield from _wholes_first(candidates)
+    yield from _of_columns(document, terms)
+
+
+def _of_columns(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the numbers under a heading that names the field, of tables with one row, or of their total."""
+    for _, table in groupby(document.cells, key=attrgetter("table")):
+        found = list(table)
+        rows = {cell.row_start for cell in found}
+        last = max(rows)
+        for cell in found:
+            total = cell.row_start == last and words(cell.row) <= TOTAL
+            if not (len(rows) == 1 or total) or cell.is_change or not _unit_fits(cell, terms.column):
+                continue
+            label = terms.label_score(cell.column) if cell.column else 0.0
+            if label >= LEAST_LABEL:
+                value = _unsigned(document.amount(cell, terms.column), cell)
+                yield Candidate(value, cell.row_start, cell.row_end, label, label >= SURE_LABEL)
 
 
 def _wholes_first(found: Sequence[Candidate]) -> Iterator[Candidate]:

@@ -17,9 +17,10 @@ LONGEST = 300  # characters of a value of text
 MOST_ITEMS = 100
 _UNIT_NAMES = {"d": "days", "wk": "weeks", "mo": "months", "yr": "years", "h": "hours", "min": "minutes"}
 _SEPARATOR = re.compile(
-    r"\s*(?:,(?!\s?(?:Inc|Ltd|LLC|L\.?P|PLC|Corp|Co|GmbH|S\.?A)\b)|[;、，；・]|\band\b|\s&\s(?=[A-Z“\"].*$)(?!.*[,;])|\s및\s|\s그리고\s|[와과]\s|及び|および|並びに|ならびに|\s와\s|\s과\s)\s*(?:\band\b\s*)?"
+    r"\s*(?:,(?!\s?(?:Inc|Ltd|LLC|L\.?P|PLC|Corp|Co|GmbH|S\.?A)\b)|[;、，；・·]|\band\b|\s&\s(?=[A-Z“\"].*$)(?!.*[,;])|\s및\s|\s그리고\s|[와과]\s|及び|および|並びに|ならびに|\s와\s|\s과\s)\s*(?:\band\b\s*)?"
 )
 _QUOTED = re.compile(r"[“\"「『‘](?P<item>[^”\"」』’\n]{1,80})[”\"」』’]")
+_DASHES = re.compile(r"(?:^|\s)[-•]\s+")
 _TRIM = " \t\n.。:：*_“”\"'‘’「」『』()（）"
 
 
@@ -57,8 +58,8 @@ def in_unit(found: list[FoundValue]) -> list[FoundValue]:
     return [one for one in found if one.in_unit] or found
 
 
-_SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)(?![\d/])")
-_LAST_MONTH = 12
+_SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})/(\d{1,2})/((?:19|20)?\d\d)(?![\d/])")
+_LAST_MONTH, _SHORT_YEAR, _CENTURY = 12, 100, 2000
 
 
 def _slashed(text: str) -> Iterator[FoundValue]:
@@ -69,8 +70,10 @@ def _slashed(text: str) -> Iterator[FoundValue]:
     """
     for match in _SLASHED.finditer(text):
         one, other, year = (int(part) for part in match.groups())
-        if one != other and max(one, other) <= _LAST_MONTH:
+        short = year < _SHORT_YEAR  # of 24/05/16 the year may be the first
+        if (one != other and max(one, other) <= _LAST_MONTH) or (short and other <= _LAST_MONTH):
             continue
+        year += _CENTURY * short
         with suppress(ValueError):
             day = date(year, min(one, other), max(one, other))
             yield FoundValue(Day(day.isoformat(), day), match.start(), match.end())
@@ -81,8 +84,11 @@ def day_of(period: Period) -> Day:
     return Day(period.label, period.first)
 
 
-_CODE_BEFORE = re.compile(r"\b(USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR)\s?\Z")
-_CODE_AFTER = re.compile(r"\s?(USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR)\b")
+_CODES = "USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR|NOK|SEK|DKK|NZD|PLN|CZK|HUF|BRL|MXN|ZAR|TRY|THB|TWD|VND|IDR"
+CURRENCY = re.compile(rf"\b(?:{_CODES})\b")
+"""Code of a currency."""
+_CODE_BEFORE = re.compile(rf"\b({_CODES})\s?\Z")
+_CODE_AFTER = re.compile(rf"\s?({_CODES})\b")
 
 
 _NUMBERING = re.compile(
@@ -190,6 +196,7 @@ def split_items(text: str) -> tuple[str, ...]:
     (('Americas', 'Europe', 'Japan'), ('営業', '開発'))
     """
     quoted = [match["item"].strip(_TRIM + ",") for match in _QUOTED.finditer(text)]
-    parts = quoted if len(quoted) > 1 else _SEPARATOR.split(" ".join(text.split()))
+    bullets = _DASHES.split(text) if _DASHES.match(text) else []
+    parts = quoted if len(quoted) > 1 else bullets or _SEPARATOR.split(" ".join(text.split()))
     trimmed = (re.sub(r"^(?:the|an?)\s+", "", part.strip(_TRIM)) for part in parts)
     return tuple(dict.fromkeys(part for part in trimmed if part))[:MOST_ITEMS]
