@@ -152,10 +152,10 @@ def _of_tables(text: str) -> Iterator[LabelledValue]:
             filled = [(cell, place) for cell, place in row if cell]
             if number != 1 and len(filled) == 1 and len(row) > 1:
                 section = filled[0][0]
-            elif number == 2 and len(lines) == 3 and wide:  # one record: its labels are the header
-                yield from _of_record(table.header, row, at, table.start)
             elif number != 1 and len(filled) > 1 and not (wide and number == 0 and not paired):
                 yield from _of_row(filled, at, at + len(line), section, pairs=len(filled) % 2 == 0)
+            if number == len(lines) - 1 == 2 and wide:  # one record, with its labels above
+                yield from _of_record(table.header, row, at, table.start)
             at += len(line) + 1
 
 

@@ -338,7 +338,8 @@ LINK = 2
 """Content words that may stand between a term and its value: "the notice period (in writing) is 30 days"."""
 LEAD = 20  # characters before a value that may say it is a part or a difference
 _COMPARES = re.compile(
-    r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|increase[ds]?|decrease[ds]?)\b|보다|比べ|より",
+    r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|above|below|increase[ds]?|decrease[ds]?"
+    r"|benefit|loss|credit|deficit|refund)\b|보다|초과|미만|환급|손실|比べ|より|超え|未満|損失",
     re.IGNORECASE,
 )
 _GIVES = re.compile(
@@ -599,6 +600,7 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
                 alone = len(values) == 1 and (value.in_unit or _GIVES.search(text[: value.start]))
                 told = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
                 short = len(text) <= SHORT and not is_hedged(_MUST.sub("", text))
+                short = short and not _COMPARES.search(text[max(0, value.start - LEAD) : value.start])
                 sure = bool(told) and terms.column.kind != "choice" and short
                 score = NAMED - 0.05 if sure else LOOSE if alone else LOOSE - 0.1
                 yield Candidate(value.value, passage.start + first, passage.start + last, score, sure)
