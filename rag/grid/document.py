@@ -156,7 +156,7 @@ class RowDocument:
     def quote(self, start: int, end: int) -> CellQuote:
         """Return `text[start:end]` as a quote of the passage that holds it, or the most of it."""
         best = self._passage_of(start, end)
-        return CellQuote(best.id, start, end, self.text[start:end], best.page)
+        return CellQuote(start, end, self.text[start:end], best.page)
 
     def _passage_of(self, start: int, end: int) -> Passage:
         at = bisect_right(self._starts, start)

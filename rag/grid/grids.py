@@ -321,7 +321,7 @@ def _result(found: FoundCell) -> CellResult:
     return CellResult(
         cast(CellState, found.state),
         value_from_json(found.value),
-        tuple(CellQuote(**quote) for quote in found.quotes),
+        tuple(CellQuote(q["start"], q["end"], q["text"], q["page"]) for q in found.quotes),
         found.read,
         found.total,
         found.calculated,

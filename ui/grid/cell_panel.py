@@ -216,7 +216,7 @@ def as_evidence(document: DocumentRecord, cell: DocumentCell, quote: CellQuote) 
     """Return a quote of a cell as the source panel shows it; its message is not stored and has no id."""
     passage = PassageRecord(
         number=1,
-        chunk_id=quote.chunk_id,
+        chunk_id="",  # spans outlive another splitting of the document
         document_id=document.id,
         document=document.name,
         sha256=document.sha256,
