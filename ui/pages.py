@@ -83,6 +83,7 @@ const CHOICES = '.st-key-chats button, .st-key-new-chat button';
 const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover']
   .map((part) => `[data-testid="${part}"] *`).join(', ');
 const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
+const LINKS = '[data-testid="stSidebarNavLink"]';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
 function closeDrawer(event) {
@@ -90,6 +91,14 @@ function closeDrawer(event) {
   if (choice && window.matchMedia('(max-width: 767px)').matches) {
     const close = document.querySelector(CLOSE);
     if (close) setTimeout(() => close.click(), 0);
+  }
+}
+
+// A link to the page that is open leads to its beginning: without the address of what is open on it.
+function reopen(event) {
+  const link = event.target instanceof Element ? event.target.closest(LINKS) : null;
+  if (link && link.pathname === location.pathname && location.search) {
+    history.replaceState(history.state, '', location.pathname);
   }
 }
 
@@ -129,10 +138,12 @@ export default function ({ data, parentElement }) {
   const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
+  document.addEventListener('click', reopen, true);
   look(told, data);
   return () => {
     watch.disconnect();
     document.removeEventListener('click', closeDrawer);
+    document.removeEventListener('click', reopen, true);
   };
 }
 """

@@ -1,7 +1,8 @@
+# ruff: noqa: E501 - patterns
 """Labelled values of a document: a value that its layout sets beside a label.
 
-Lines "label: value" and "label    value", rows of tables, blocks of two lines, captions beneath a value, clauses
-with a title, and names that a contract defines: 'X ("the landlord")'.
+Lines "label: value" and "label    value", rows of tables, blocks of two lines, captions beneath a value,
+clauses with a title, and names that a contract defines: 'X ("the landlord")'.
 """
 
 import re
@@ -115,7 +116,7 @@ def _captioned(text: str) -> Iterator[LabelledValue]:
 
 
 def _blocks(text: str) -> Iterator[LabelledValue]:
-    """Yield the values of short blocks: beneath a label that is the first of two lines, above one that is the last.
+    """Yield the values of short blocks: beneath the first of two lines, above the last, which are labels.
 
     The last line may be the role of the one who is named above it.
     """
@@ -136,7 +137,7 @@ def _blocks(text: str) -> Iterator[LabelledValue]:
 
 
 def _clauses(text: str) -> Iterator[LabelledValue]:
-    """Yield the words of clauses that have a title: "2. Rent. The tenant pays ...", "제3조(관리비) 을은 ..."."""
+    """Yield the words of clauses that have a title: "2. Rent. The tenant pays", "제3조(관리비) 을은"."""
     for match in _CLAUSE.finditer(text):
         title = (match["title"] or match["title2"]).strip()
         yield LabelledValue(title, *match.span("body"), match.start(), match.end(), clause=True)

@@ -1,49 +1,41 @@
 # ruff: noqa: E501
-"""Values of cells from labelled lines and sentences that name the field."""
+"""Values of cells from sentences that name the field."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rag.citations.logic import is_hedged
 from rag.citations.periods import periods
 from rag.citations.quantities import quantities
 from rag.citations.words import content_words
 from rag.grid.candidates import Candidate
-from rag.grid.cells import CellValue, Items, Words, YesNo
+from rag.grid.cells import Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
+from rag.grid.named_sentences import (
+    BULLET,
+    BULLETS,
+    HONORIFIC,
+    LABELLED,
+    LOOSE,
+    MUST,
+    NAMED,
+    SHORT,
+    NamedSentence,
+    named_sentences,
+)
 from rag.grid.shapes import shape_of
-from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, Mention, words
+from rag.grid.terms import ColumnTerms, Mention, words
 from rag.grid.values import LONGEST, FoundValue, find_values, in_unit, split_items
-from rag.text.facts import negations
 from rag.text.sentences import sentences
 
-LABELLED = 1.2
-"""Score of a value under a label that is the field's name."""
-CAPTIONED = 0.85
-"""Score of a caption that has a term among other words: two captions beside each other read as one."""
-NAMED, LOOSE = 1.0, 0.7
-"""Scores of a value in a sentence with a term, and in one with its words apart from each other."""
 DISTANCE = 0.002
 """Loss of score for each character between a value and the term."""
-_FAR = 90  # characters from the words asked for to the first of two boxes
-_YES_WORDS = frozenset({"yes", "예", "はい"})
 REACH = 160  # characters from a term within which a value is of it
-MOST_MENTIONS = 200
 LONGEST_ITEM = 80  # characters
 MOST_COUNTED = 30
 _ENUMERATION_END = re.compile(
     r"(?<!\bInc)(?<!\bLtd)(?<!\bCo)(?<!\bCorp)\.|[;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b"
-)
-SHORT = 240  # characters of a sentence whose only value is surely of the field whose words it has
-_CHECKED, _UNCHECKED = "☒☑✓✔■▣☻", "☐□¨○◯▢"
-_BOX = re.compile(
-    rf"(?P<box>[{_CHECKED}{_UNCHECKED}])|(?P<word>\bYes\b|\bNo\b|예|아니[오요]|はい|いいえ)", re.IGNORECASE
-)
-_YES = re.compile(r"^(?:yes|y|true|예|네|있음|유|해당|はい|有|あり|可)\b", re.IGNORECASE)
-_NO = re.compile(
-    r"^(?:no|n|none|false|not applicable|아니[오요]|없음|무|해당 없음|いいえ|無|なし|不可)\b", re.IGNORECASE
 )
 _COPULA = re.compile(
     r"\s*(?:(?:is|are|was|were)\b(?!\s+\w+ed\b)|(?<=ed)\s+(?:by|as)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
@@ -52,7 +44,6 @@ _COPULA = re.compile(
 _LIMIT = re.compile(
     r"[^.;]{0,120}?\b(?:limited to|capped at|not exceed|no more than|up to)\s+", re.IGNORECASE
 )
-_HONORIFIC = re.compile(r"\s*(?:御中|様|귀중|귀하)\Z")
 _LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between|as)|[:：])\s*\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(
     r"[;。]|\s+and\s+(?:is|are|was|were|has|have|shall|will|may)\b|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
@@ -65,213 +56,15 @@ _ENUMERATES = re.compile(
     re.IGNORECASE,
 )
 _LEAD_END = re.compile(r"\s*")
-_BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160})+")
-_BULLET = re.compile(r"\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+(?P<item>[^\n]{1,160})")
-
-
-@dataclass(frozen=True)
-class NamedSentence:
-    """Sentence ``text[start:end]`` of a document that names a field at some places."""
-
-    start: int
-    end: int
-    mentions: tuple[Mention, ...]
-
-
-def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the values that stand under a label which names the field.
-
-    One is sure where the label is the field's name, and its words state no other value of the kind.
-    """
-    column = terms.column
-    for one in document.labelled:
-        if column.kind != "text" and one.first in document.rows_of_figures:
-            continue  # read with the scale and period of their table
-        score = max(terms.label_score(one.label), terms.label_score(one.label, one.section))
-        shape = shape_of(column)
-        telling = one.captioned and shape is not None and shape.telling and terms.within(one.label, 1)
-        if telling or (one.captioned and score < SURE_LABEL and terms.within(one.label)):
-            score = CAPTIONED
-        last = _continued(document.text, one.end) if column.kind == "list" and not one.section else one.end
-        words_here = document.text[one.start : last]
-        fits = bool(shape.find(words_here)) if shape else any(map(str.isalpha, words_here))
-        if score < LEAST_LABEL or (column.kind == "text" and one.captioned and not fits):
-            continue
-        values = list(_labelled_values(words_here, column, clause=one.clause))
-        certain = (score >= SURE_LABEL or telling) and one.certain and len(set(values)) == 1
-        trust = LABELLED if one.certain else UNCERTAIN
-        for value in values:
-            sure = certain and not (one.captioned and not one.certain)
-            yield Candidate(value, one.first, max(last, one.last), trust * score, sure)
-
-
-_GOES_ON = re.compile(r"(?:(?<=[,;·、，・&])|(?<=\band))[ \t]*\n(?=[^\s|#])|[ \t]*\n(?=[ \t]*[,;·、，・])")
-
-
-def _continued(text: str, end: int) -> int:
-    """Return the end of a list that goes on in the next lines: one ends, or the next begins, with its separator."""
-    while _GOES_ON.match(text, end):
-        following = text.find("\n", end + 1)
-        end = following if following >= 0 else len(text)
-    return end
-
-
-UNCERTAIN = 0.9
-"""Score of a value under a label where the layout may mean another thing."""
-SHORT_CLAUSE = 60  # characters of the words of a clause that are its value
-
-
-def _labelled_values(words: str, column: Column, *, clause: bool) -> Iterator[CellValue]:
-    """Yield the values of a kind that the words under a label state; text in the shape that is asked for."""
-    match column.kind:
-        case "text":
-            shape = shape_of(column)
-            found = shape.find(words) if shape else []
-            text = _HONORIFIC.sub("", words[:LONGEST].strip(" *_"))
-            if shape is not None and (found or shape.telling):
-                yield from (Words(match[0]) for match in found[:2])
-            elif shape is not None and len(text.split()) > 1:
-                return
-            elif not clause or (len(text) <= SHORT_CLAUSE and not _WHOLE.search(text)):
-                yield Words(" ".join(text.split()))
-        case "list":
-            if not clause or len(words) <= SHORT_CLAUSE:
-                yield Items(split_items(words))
-        case "yes_no":
-            if _YES.match(words) or _NO.match(words):
-                yield YesNo(_YES.match(words) is not None)
-        case _:
-            yield from (one.value for one in in_unit(list(find_values(words, column))))
-
-
-_HEADING = re.compile(
-    r"^#{1,6}[ \t]+(?:\d[\d.]*[.)]?[ \t]+|(?:第|제)\s?\d+\s?[조条章]\s*)?(?P<title>[^\n]{1,120})$",
-    re.MULTILINE,
-)
-_TEXT_BELOW = re.compile(r"\s*(?=[^#\s|])")
-SECTION = 0.9
-"""Score of the first words beneath a heading that is the field's name."""
-
-
-def section_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the values beneath a heading that is the field's name: items, first words, or the only one of its kind."""
-    text, kind = document.read_text, terms.column.kind
-    for heading in _HEADING.finditer(text):
-        if terms.label_score(heading["title"].strip("#* ")) < SURE_LABEL:
-            continue
-        end = text.find("\n#", heading.end())
-        body = text[heading.end() : min(end if end >= 0 else len(text), heading.end() + LONGEST_SECTION)]
-        if kind == "list" and (bullets := _BULLETS.match(body)):
-            items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
-            yield Candidate(Items(items), heading.start(), heading.end() + bullets.end(), LABELLED, sure=True)
-        elif kind == "list" and (line := _ENUMERATED_LINE.fullmatch(body)):
-            yield Candidate(
-                Items(split_items(line["items"])),
-                heading.start(),
-                heading.end() + line.end("items"),
-                LABELLED,
-                sure=True,
-            )
-        elif kind == "text" and (first := _TEXT_BELOW.match(text, heading.end())):
-            start, last = document.sentence_at(first.end())
-            yield Candidate(Words(" ".join(text[start:last].split())[:LONGEST]), start, last, SECTION)
-        elif kind in ("date", "money", "number", "choice"):
-            found = in_unit(list(find_values(body, terms.column)))
-            for one in found[:1]:
-                start, last = document.sentence_at(heading.end() + one.start)
-                yield Candidate(one.value, start, last, SECTION - 0.1 * (len(found) > 1))
-
-
-LONGEST_SECTION = 600  # characters beneath a heading in which its value is looked for
-_ENUMERATED_LINE = re.compile(r"\s*(?P<items>[^\n.。]{2,160}[,、，;][^\n.。]{1,160})\s*", re.DOTALL)
-
-
-def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSentence]:
-    """Return the sentences with a term, in order."""
-    found: dict[tuple[int, int], list[Mention]] = {}
-    for number, mention in enumerate(terms.mentions(document.read_text)):
-        if number >= MOST_MENTIONS:
-            break
-        found.setdefault(document.sentence_at(mention.start), []).append(mention)
-    return [NamedSentence(*span, tuple(mentions)) for span, mentions in found.items()]
 
 
 def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the values of the sentences that name the field."""
-    read = {"yes_no": _yes_no, "text": _texts, "list": _lists, "choice": _choices}.get(
-        terms.column.kind, _nearest
-    )
+    read = {"text": _texts, "list": _lists, "choice": _choices}.get(terms.column.kind, _nearest)
     for sentence in named_sentences(document, terms):
         yield from read(document, terms, sentence)
     if terms.column.kind == "text":
         yield from addressees(document, terms)
-    if terms.column.kind == "yes_no":
-        yield from boxed_candidates(document, terms)
-        yield from _answers_to(document, terms)
-
-
-def _answers_to(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the answers of sentences that have nearly all words of the question, unless they deny it."""
-    asked = words(_QUESTION_END.sub("", terms.column.question))
-    if len(asked) < LEAST_ASKED:
-        return
-    for passage in document.search(terms.column.asked):
-        for first, last in sentences(passage.text):
-            text = passage.text[first:last]
-            said = words(text)
-            if (
-                len(asked & said) < ANSWERED * len(asked)
-                or not _WHOLE.search(text)
-                or text.startswith(("|", "#"))
-            ):
-                continue
-            no = _denials(text, terms) % 2 == 1
-            start = passage.start + first
-            sure = not is_hedged(_PERMITS.sub("", text)) and len(text) <= SHORT
-            yield Candidate(YesNo(not no), start, passage.start + last, NAMED, sure)
-
-
-_QUESTION_END = re.compile(
-    r"(?:(?:를|을)?\s?(?:할|될|수)?\s?(?:수\s?)?(?:있|없)?(?:하|되)?(?:나요|인가요|습니까|니까|는가)|(?:することが)?(?:でき)?(?:ますか|ですか))\s*[?？]?\s*\Z"
-)
-"""End of a Korean or Japanese question, which no answer repeats."""
-LEAST_ASKED = 3
-"""Least content words of a question that a sentence may answer by having them."""
-_FORBIDS = re.compile(r"\b(?:prohibited|forbidden|banned|excluded)\b|금지|제외|禁止|除外", re.IGNORECASE)
-_PERMITS = re.compile(
-    r"\b(?:shall|may|can|could|must|will|should)\b|수\s?(?:도\s)?(?:있|없)|하여야|해야|[하되]지 아니|できる|できない|なければ|(?:て|で)も?よい",
-    re.IGNORECASE,
-)
-"""Words by which rules allow and forbid, and which put nothing in doubt."""
-
-
-def _denials(text: str, terms: ColumnTerms) -> int:
-    """Return how often a sentence denies, beyond what the question denies itself: "... not used"."""
-    return negations(text) + len(_FORBIDS.findall(text)) - negations(terms.column.question)
-
-
-_BOXED = re.compile(rf"(?P<mark>[{_CHECKED}{_UNCHECKED}]|\[[ xX]\])")
-
-
-def boxed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield yes or no by the box beside a label that is the field's name: "Large filer ☒ Small filer ☐"."""
-    text = document.read_text
-    for line in re.finditer(rf"[^\n]*(?:[{_CHECKED}{_UNCHECKED}]|\[[ xX]\])[^\n]*", text):
-        marks = list(_BOXED.finditer(line[0]))
-        leading = not line[0][: marks[0].start()].strip(" |*-")
-        edges = (
-            [0, *(mark.end() for mark in marks)] if not leading else [*(m.end() for m in marks), len(line[0])]
-        )
-        for place, mark in enumerate(marks):
-            last = (
-                (marks[place + 1].start() if place + 1 < len(marks) else len(line[0]))
-                if leading
-                else mark.start()
-            )
-            label = line[0][edges[place] : last].strip(" |*,.;")
-            if label and terms.label_score(label) >= SURE_LABEL:
-                yes = mark["mark"] in _CHECKED or mark["mark"].lower() == "[x]"
-                yield Candidate(YesNo(yes), line.start(), line.end(), LABELLED, sure=True)
 
 
 def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -330,7 +123,7 @@ def _choices(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             apart = one.end <= at.start or at.end <= one.start
             linked = len(values) == 1 and apart and is_linked(between)
             only = apart and document.holds_one_option(terms.column)
-            sure = (linked or only) and not is_hedged(_MUST.sub("", text))
+            sure = (linked or only) and not is_hedged(MUST.sub("", text))
             yield Candidate(one.value, sentence.start, sentence.end, NAMED, sure)
 
 
@@ -360,7 +153,6 @@ def is_linked(between: str, most: int = LINK) -> bool:
 
 _NUMBERING = re.compile(r"\s*(?:\d{1,2}(?:\.\d{1,2})+|\d{1,2}[.)])\s")
 """Number of a clause before its first word."""
-_MUST = re.compile(r"\bshall\b", re.IGNORECASE)
 
 
 def clause(text: str, start: int, end: int, column: Column) -> str:
@@ -374,7 +166,7 @@ def clause(text: str, start: int, end: int, column: Column) -> str:
     """
     comma = max(text.rfind(mark, 0, start) for mark in ",;、，；")
     first = start if column.kind in ("money", "number") else comma + 1
-    return _MUST.sub("", text[first:end])
+    return MUST.sub("", text[first:end])
 
 
 def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> FoundValue | None:
@@ -404,57 +196,6 @@ _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
 _PREPOSITIONS = frozenset({"from", "until", "through"})
 
 
-def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
-    """Yield the answer of a box that is checked after a sentence, else yes unless the sentence denies it."""
-    text = document.text[sentence.start : sentence.end]
-    boxes = document.text[sentence.mentions[-1].end : sentence.end + 120]
-    checked = _checked(boxes)
-    if checked is not None:
-        yes, until = checked
-        yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
-    elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
-        no = _denials(text, terms) % 2 == 1
-        sure = _answers(terms, sentence, text, no=no) and not is_hedged(_MUST.sub("", text))
-        yield Candidate(YesNo(not no), sentence.start, sentence.end, NAMED, sure)
-
-
-_WHOLE = re.compile(r"[.。!]\s*\Z|다\s*\Z")
-ANSWERED = 0.75
-"""Least share of a question's words in a sentence that answers it with yes."""
-
-
-def _answers(terms: ColumnTerms, sentence: NamedSentence, text: str, *, no: bool) -> bool:
-    """Return True for a whole sentence that answers yes or no: a mention of a thing alone says neither."""
-    if not _WHOLE.search(text):
-        return False
-    said = max(sentence.mentions, key=lambda one: one.end - one.start)
-    term = text[said.start - sentence.start : said.end - sentence.start]
-    several = len(term.split()) > 1 or (not term.isascii() and len(term) >= SEVERAL)
-    return (several and (no or not term.isascii())) or len(terms.asked & words(text)) >= ANSWERED * len(
-        terms.asked
-    )
-
-
-SEVERAL = 5
-"""Characters of a Korean or Japanese term that is more than the name of a thing."""
-
-
-def _checked(text: str) -> tuple[bool, int] | None:
-    """Return which of two boxes is checked, and where the words of both end; None without boxes.
-
-    >>> _checked("a shell company. Yes ☐ No ☒"), _checked("☑ 예 ☐ 아니오")
-    ((False, 27), (True, 9))
-    """
-    found = list(_BOX.finditer(text))[:4]
-    if len(found) < 4 or found[0].start() > _FAR:
-        return None
-    pairs = [(one, other) if one["word"] else (other, one) for one, other in (found[:2], found[2:])]
-    if not all(word["word"] and box["box"] for word, box in pairs):
-        return None
-    checked = [word["word"].casefold() in _YES_WORDS for word, box in pairs if box["box"] in _CHECKED]
-    return (checked[0], found[3].end()) if len(checked) == 1 else None
-
-
 _ADDRESSEE = re.compile(
     r"^[ \t　]*(?P<name>[^\n:：]{2,40}?)[ \t　]*(?:御中|様|귀중|귀하)[ \t　]*$", re.MULTILINE
 )
@@ -462,7 +203,7 @@ _ADDRESSEE = re.compile(
 
 def addressees(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield who a letter is addressed to, by the honorific after the name, for a field that it is a term of."""
-    if not any(_HONORIFIC.fullmatch(term) for term in terms.terms):
+    if not any(HONORIFIC.fullmatch(term) for term in terms.terms):
         return
     for match in _ADDRESSEE.finditer(document.read_text[:MOST_ADDRESS]):
         yield Candidate(Words(match["name"]), match.start(), match.end(), NAMED, sure=True)
@@ -543,9 +284,9 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
     mention = sentence.mentions[-1]
     line = text.find("\n", mention.end)
     colon = re.match(r"[^\n]{0,120}[:：][ \t]*(?=\n)", text[mention.end : mention.end + 200])
-    bullets = _BULLETS.match(text, mention.end + colon.end()) if colon else None
+    bullets = BULLETS.match(text, mention.end + colon.end()) if colon else None
     if bullets and line >= 0:
-        items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
+        items = tuple(match["item"].strip() for match in BULLET.finditer(bullets[0]))
         if len(items) > 1:
             yield Candidate(Items(items), sentence.start, bullets.end(), LABELLED, sure=True)
             return
@@ -599,7 +340,7 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             for value in [counting] if counting else values[:1]:
                 alone = len(values) == 1 and (value.in_unit or _GIVES.search(text[: value.start]))
                 told = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
-                short = len(text) <= SHORT and not is_hedged(_MUST.sub("", text))
+                short = len(text) <= SHORT and not is_hedged(MUST.sub("", text))
                 short = short and not _COMPARES.search(text[max(0, value.start - LEAD) : value.start])
                 sure = bool(told) and terms.column.kind != "choice" and short
                 score = NAMED - 0.05 if sure else LOOSE if alone else LOOSE - 0.1

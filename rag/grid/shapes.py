@@ -1,4 +1,5 @@
-"""Shapes of texts that a column asks for: an email address, a telephone number, a link, a number of a document."""
+# ruff: noqa: E501 - patterns
+"""Shapes of texts that a column asks for: an email address, a telephone number, a link, a number."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from rag.grid.columns import Column
 class Shape:
     """Shape of a value: the words that ask for it, and its pattern.
 
-    One that is `telling` says by itself what it is, as an email address does and a number of an order does not.
+    One that is `telling` says by itself what it is: an email address does, a number of an order does not.
     """
 
     asked: re.Pattern[str]
@@ -29,7 +30,7 @@ EMAIL = Shape(
 )
 PHONE = Shape(
     re.compile(r"\b(?:tele)?phone\b|\bfax\b|\bmobile\b|전화|연락처|휴대폰|電話|携帯", re.IGNORECASE),
-    re.compile(r"(?<![\w+-])(?:\+\d{1,3}[\s-]?)?(?:\(\d{2,5}\)\s?|\d{2,4}[\s-])(?:\d{2,4}[\s-]){1,3}\d{2,4}(?![\w-])"
+    re.compile(r"(?<![\w+-])\+\d{1,3}(?:[\s-]?\(?\d{1,4}\)?){2,5}(?![\w-])|(?<![\w+-])(?:\+\d{1,3}[\s-]?)?(?:\(\d{2,5}\)\s?|\d{2,4}[\s-])(?:\d{2,4}[\s-]){1,3}\d{2,4}(?![\w-])"
                r"|(?<![\w+-])(?:\+\d{1,3}[\s-]?)?\(?\d{2,4}\)?[\s-]\d{3,4}(?:-\d{4})?(?![\w-])"),
 )  # fmt: skip
 LINK = Shape(

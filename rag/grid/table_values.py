@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - patterns
 """Values of cells from tables of figures: the row is found by its label, the column by its period.
 
 The period that the column asks for decides, else the one that the document covers: the figure of the prior
@@ -102,9 +103,9 @@ _SPAN = re.compile(
 
 
 def _is_instant(asked: str) -> bool | None:
-    """Return True for a question about a point in time, False for one about a span; None where it says neither.
+    """Return True for a question about a point in time, False for one about a span, None without either.
 
-    >>> _is_instant("Cash at the end of the period"), _is_instant("Sales of the quarter"), _is_instant("Sales")
+    >>> _is_instant("Cash at the end of the year"), _is_instant("Sales of the year"), _is_instant("Sales")
     (True, False, None)
     """
     if _INSTANT.search(asked):

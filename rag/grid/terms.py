@@ -171,7 +171,7 @@ def terms_of(column: Column) -> ColumnTerms:
 
 
 def _borrowed(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the terms of the field that a column's name has among other words, and those words as context."""
+    """Return the terms of a field that a column's name has among other words, and those words as context."""
     said, folded = words(column.name), "".join(column.name.casefold().split())
     for field in fields_with_context():
         for name in field.names:

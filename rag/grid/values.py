@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - patterns
 """Values of cells read from words: dates, money, numbers, options and parts of a list."""
 
 import re
