@@ -84,6 +84,7 @@ const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPop
   .map((part) => `[data-testid="${part}"] *`).join(', ');
 const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
 const LINKS = '[data-testid="stSidebarNavLink"]';
+const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
 function closeDrawer(event) {
@@ -94,12 +95,14 @@ function closeDrawer(event) {
   }
 }
 
-// A link to the page that is open leads to its beginning: without the address of what is open on it.
+// The link to the page that is open leaves what is open on it, as its own button does.
 function reopen(event) {
   const link = event.target instanceof Element ? event.target.closest(LINKS) : null;
-  if (link && link.pathname === location.pathname && location.search) {
-    history.replaceState(history.state, '', location.pathname);
-  }
+  const back = document.querySelector(BACK);
+  if (!link || !back || link.pathname !== location.pathname) return;
+  event.preventDefault();
+  event.stopPropagation();
+  back.click();
 }
 
 function translate(words) {
