@@ -93,7 +93,7 @@ _CODE_AFTER = re.compile(rf"\s?({_CODES})\b")
 
 
 _NUMBERING = re.compile(
-    r"(?m)^[ \t>*#|]*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}[.)]|\(\d{1,2}\))(?=[ \t]\D)|[①-⑳]"
+    r"(?m)^[ \t>*#|]*(?:\d{1,2}(?:\.\d{1,2})+\.?|\d{1,2}[.)]|\(\d{1,2}\))(?=[ \t](?![A-Z]{2,4}\b|Mio|Mrd|[백천만억조원달유円万億千百%％€£¥￥₩￦㎡])[^\d\W a-z])|[①-⑳]"
     r"|[제第]\s?\d+\s?[조항호관장절편条項号章節]|§\s?\d+"
     r"|\b(?:[Ss]ections?|[Aa]rticles?|[Cc]lauses?|[Ii]tems?|[Nn]otes?|[Pp]ages?|[Ff]orms?|[Rr]ules?)\s\d+[A-Za-z]?\b"
 )
