@@ -147,7 +147,6 @@ class CellQuoteOut(BaseModel):
     number: int
     document: str
     sha256: str
-    chunk_id: str
     start: int
     end: int
     text: str

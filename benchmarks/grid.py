@@ -4,7 +4,8 @@
 
 FOLDER holds the documents. TRUTH.json is `{"columns": [...], "cells": {file: {column id: [value, ...]}},
 "halves": {name: [file, ...]}}`: columns and values as grids store them, any of the values is right, and an
-empty list means that the document does not say it. Nothing is embedded. With `--model` the language model of
+empty list means that the document does not say it. A file is read for the columns that it has truth for.
+Nothing is embedded. With `--model` the language model of
 the settings reads the cells.
 """
 
@@ -78,7 +79,8 @@ def measure(
     ids = {record.name: record.id for record in library.documents.list()}
     for file in files:
         since = time.process_time()
-        for column, result in reader.read_row(ids[file], columns):
+        asked = [column for column in columns if column.id in truth["cells"][file]]
+        for column, result in reader.read_row(ids[file], asked):
             now = time.process_time()
             known = [value_from_json(one) for one in truth["cells"][file][column.id]]
             right = is_right(result.value, [one for one in known if one is not None])
@@ -87,9 +89,10 @@ def measure(
 
 
 def report(outcomes: Sequence[Outcome], *, wrong: bool) -> None:
-    """Print the shares by field and in all."""
-    for column in dict.fromkeys(one.column for one in outcomes):
-        _line(column, [one for one in outcomes if one.column == column])
+    """Print the shares by field, where files share fields, else by file; and in all."""
+    shared = len({one.column for one in outcomes}) < len(outcomes)
+    for name in dict.fromkeys(one.column if shared else one.file for one in outcomes):
+        _line(name, [one for one in outcomes if name in (one.column, one.file)])
     _line("all", outcomes)
     for one in outcomes:
         if wrong and not one.right:
@@ -107,7 +110,7 @@ def _line(name: str, some: Sequence[Outcome]) -> None:
     verified = [one for one in some if one.result.state == "verified"]
     wrong, right = sum(not one.right for one in verified), sum(one.right for one in some)
     print(
-        f"{name:18} right {right:3} of {len(some):3} ({right / len(some):.3f}), "
+        f"{name[:40]:40} right {right:3} of {len(some):3} ({right / len(some):.3f}), "
         f"verified {len(verified):3}, of them wrong {wrong} ({wrong / len(some):.3f} of all), "
         f"{1000 * sum(one.seconds for one in some) / len(some):.0f} ms of the processor"
     )

@@ -69,6 +69,11 @@ class Job(Generic[E]):
         """The last event so far; None before the first."""
         return self._events[-1] if self._events else None
 
+    @property
+    def cancelled(self) -> bool:
+        """True once the work was asked to stop."""
+        return self._cancel.is_set()
+
     def cancel(self) -> None:
         """Ask the work to stop; it is closed at its next event, or sooner if it checks for that."""
         self._cancel.set()

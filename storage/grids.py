@@ -32,6 +32,8 @@ from storage.tables import (
 MOST_GRIDS = 200  # of one owner
 MAX_GRID_NAME = 120  # characters
 CellKey = tuple[str, str]  # ids of document and column
+_AGAIN = "again:"
+"""Mark before the basis of a cell that is to be read again."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ class FoundCell:
 
 @dataclass(frozen=True)
 class CellRecord:
-    """A cell: what was `found`, None before its first reading, and a value `corrected` by hand."""
+    """A cell: what was `found`, None before its first reading, and a value `corrected` by hand.
+
+    It is to be read `again` where someone asked for it since it was read.
+    """
 
     document_id: str
     column_id: str
@@ -73,6 +78,7 @@ class CellRecord:
     corrected: Mapping[str, Any] | None
     locked: bool
     updated: datetime
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,6 +205,22 @@ class GridStore(ScopedStore):
             session.flush()
             return _cell(cell)
 
+    def ask_again(self, grid_id: str, key: CellKey) -> bool:
+        """Note that a cell is to be read again, until it is or `forget_again`; False where it is locked."""
+        with self._database.writing(self._owner) as session:
+            cell = self._cell_of(session, grid_id, key)
+            if not cell.locked and not cell.basis.startswith(_AGAIN):
+                cell.basis, cell.updated = _AGAIN + cell.basis, now()
+            return not cell.locked
+
+    def forget_again(self, grid_id: str) -> None:
+        """Leave the cells that were to be read again as they are."""
+        with self._database.writing(self._owner) as session:
+            row = self._own(session, GridRow, grid_id)
+            asked = GridCell.grid_id == row.id, GridCell.basis.startswith(_AGAIN)
+            for cell in session.scalars(select(GridCell).where(*asked)):
+                cell.basis = cell.basis.removeprefix(_AGAIN)
+
     def begin_run(self, grid_id: str) -> None:
         """Note that a grid is to run, until `end_run`."""
         with self._database.writing(self._owner) as session:
@@ -216,6 +238,13 @@ class GridStore(ScopedStore):
         mine = select(GridRow.id).where(GridRow.owner == self._owner, GridRow.run_begun.is_not(None))
         with self._database.reading() as session:
             return list(session.scalars(mine.order_by(GridRow.run_begun, GridRow.id)))
+
+    def to_read_again(self) -> list[str]:
+        """List the ids of the grids with cells that are to be read again."""
+        asked = select(GridCell.grid_id).where(GridCell.basis.startswith(_AGAIN))
+        mine = select(GridRow.id).where(GridRow.owner == self._owner, GridRow.id.in_(asked))
+        with self._database.reading() as session:
+            return list(session.scalars(mine.order_by(GridRow.id)))
 
     def list(self) -> list[GridRecord]:
         """List the grids, the one changed last first."""
@@ -259,5 +288,6 @@ def _grid(row: GridRow) -> GridRecord:
 
 
 def _cell(row: GridCell) -> CellRecord:
-    found = None if row.state is None else to_record(FoundCell, row, quotes=tuple(row.quotes))
-    return to_record(CellRecord, row, found=found)
+    basis, again = row.basis.removeprefix(_AGAIN), row.basis.startswith(_AGAIN)
+    found = None if row.state is None else to_record(FoundCell, row, quotes=tuple(row.quotes), basis=basis)
+    return to_record(CellRecord, row, found=found, again=again)

@@ -85,6 +85,8 @@ const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPop
   .concat(['[role="dialog"] > h2', '[role="dialog"] > h2 + div > div', '[role="option"] *'])
   .join(', ');
 const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
+const LINKS = '[data-testid="stSidebarNavLink"]';
+const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 
 function closeDrawer(event) {
@@ -93,6 +95,16 @@ function closeDrawer(event) {
     const close = document.querySelector(CLOSE);
     if (close) setTimeout(() => close.click(), 0);
   }
+}
+
+// The link to the page that is open leaves what is open on it, as its own button does.
+function reopen(event) {
+  const link = event.target instanceof Element ? event.target.closest(LINKS) : null;
+  const back = document.querySelector(BACK);
+  if (!link || !back || link.pathname !== location.pathname) return;
+  event.preventDefault();
+  event.stopPropagation();
+  back.click();
 }
 
 function translate(words) {
@@ -133,10 +145,12 @@ export default function ({ data, parentElement }) {
   const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
+  document.addEventListener('click', reopen, true);
   look(told, data);
   return () => {
     watch.disconnect();
     document.removeEventListener('click', closeDrawer);
+    document.removeEventListener('click', reopen, true);
   };
 }
 """

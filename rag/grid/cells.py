@@ -52,9 +52,8 @@ CellValue = Words | Day | Amount | YesNo | Items
 
 @dataclass(frozen=True)
 class CellQuote:
-    """Words of the cell's document: its canonical text from `start` to `end`, in the chunk `chunk_id`."""
+    """Words of the cell's document: its canonical text from `start` to `end`."""
 
-    chunk_id: str
     start: int
     end: int
     text: str

@@ -1,5 +1,6 @@
 """Document of a grid's row: its text, passages, tables and facts, each read once for all columns."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import date
@@ -10,7 +11,7 @@ from rag.citations.tables import TableCell, cells
 from rag.grid.cells import Amount, CellQuote
 from rag.grid.columns import Column
 from rag.grid.labelled import LabelledValue, labelled_values
-from rag.grid.values import amount_of, find_values
+from rag.grid.values import CURRENCY, amount_of, find_values
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.library import Library
 from rag.passage import Passage
@@ -25,6 +26,9 @@ MOST_TEXT = 1_500_000
 """Characters of a document whose tables and labels are read; what follows is searched only."""
 MOST_LABELLED = 5_000
 """Labelled values of a document that are compared with a column."""
+MOST_WRAPPED = 3
+"""Lines of a title."""
+_MARKUP = re.compile(r"[|:：]|^---", re.MULTILINE)
 _LONGEST_SENTENCE = 1200  # characters
 
 
@@ -130,9 +134,20 @@ class RowDocument:
         end = self.text.find("\n", place)
         return self.text.rfind("\n", 0, place) + 1, end if end >= 0 else len(self.text)
 
+    def block_at(self, start: int, end: int) -> tuple[int, int]:
+        """Return a span widened by the lines below it, up to a blank line, where these are few."""
+        blank = self.text.find("\n\n", end)
+        more = self.text[end : blank if blank >= 0 else end]
+        wrapped = (
+            more.strip() and more.startswith("\n") and more.count("\n") < MOST_WRAPPED and "\n#" not in more
+        )
+        return (start, end + len(more.rstrip())) if wrapped and not _MARKUP.search(more) else (start, end)
+
     def amount(self, cell: TableCell, column: Column) -> Amount:
         """Return the number of a cell of a table as the value of a column."""
-        return amount_of(cell.quantity, column.unit or (self.currency if column.kind == "money" else ""))
+        code = CURRENCY.search(self.text, cell.start, cell.end) if column.kind == "money" else None
+        own = code[0] if code else self.currency if column.kind == "money" else ""
+        return amount_of(cell.quantity, column.unit or own)
 
     def passage_at(self, place: int) -> Passage:
         """Return the passage that holds a place of the text."""
@@ -141,7 +156,7 @@ class RowDocument:
     def quote(self, start: int, end: int) -> CellQuote:
         """Return `text[start:end]` as a quote of the passage that holds it, or the most of it."""
         best = self._passage_of(start, end)
-        return CellQuote(best.id, start, end, self.text[start:end], best.page)
+        return CellQuote(start, end, self.text[start:end], best.page)
 
     def _passage_of(self, start: int, end: int) -> Passage:
         at = bisect_right(self._starts, start)

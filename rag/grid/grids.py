@@ -73,7 +73,8 @@ class Grid:
 class DocumentCell:
     """A cell of a row: what was `found`, if it was read, beside a value `corrected` by hand.
 
-    An `outdated` one was never read, or under another column, document or reader; a locked one stays.
+    An `outdated` one was never read, or under another column, document or reader; a locked one stays. One
+    is to be read `again` where someone asked for that.
     """
 
     document_id: str
@@ -85,6 +86,7 @@ class DocumentCell:
     updated: datetime | None = None
     seconds: float = 0.0
     requests: int = 0
+    again: bool = False
 
     @property
     def key(self) -> CellKey:
@@ -104,7 +106,7 @@ class DocumentCell:
     @property
     def due(self) -> bool:
         """True where a run reads this cell."""
-        return not self.locked and (self.outdated or self.state == "failed")
+        return not self.locked and (self.outdated or self.again or self.state == "failed")
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,11 @@ class Grids:
         seconds, requests = took
         return self.store.keep(grid_id, key, _found(result, basis, seconds, requests))
 
+    def ask_again(self, grid_id: str, key: CellKey) -> bool:
+        """Note that a cell is to be read again; False where it is locked. Raises GridRefused and NotFound."""
+        self.get(grid_id).column(key[1])
+        return self.store.ask_again(grid_id, key)
+
     def correct(self, grid_id: str, key: CellKey, value: CellValue | None) -> CellRecord:
         """Keep a value given by hand beside what was found, and lock the cell; None takes both back."""
         self.get(grid_id).column(key[1])
@@ -311,6 +318,7 @@ def _cell(
         record.updated,
         found.seconds if found else 0.0,
         found.requests if found else 0,
+        record.again,
     )
 
 
@@ -318,7 +326,7 @@ def _result(found: FoundCell) -> CellResult:
     return CellResult(
         cast(CellState, found.state),
         value_from_json(found.value),
-        tuple(CellQuote(**quote) for quote in found.quotes),
+        tuple(CellQuote(q["start"], q["end"], q["text"], q["page"]) for q in found.quotes),
         found.read,
         found.total,
         found.calculated,

@@ -12,23 +12,25 @@ from rag.grid.candidates import Candidate, choose
 from rag.grid.cells import CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.sentence_values import (
-    labelled_candidates,
-    loose_candidates,
-    section_candidates,
-    sentence_candidates,
-)
+from rag.grid.label_values import labelled_candidates, section_candidates
+from rag.grid.sentence_values import loose_candidates, sentence_candidates, typed_candidates
+from rag.grid.shapes import is_name, shape_of
 from rag.grid.table_lists import list_candidates
 from rag.grid.table_values import row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
-from rag.grid.values import LONGEST, find_values
+from rag.grid.values import LONGEST, find_values, split_items
+from rag.grid.yes_no import yes_no_candidates
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.text.language import language
 from rag.text.tokenize import tokens
+from storage.records import DocumentFact
 
 FACT = 2.0
 """Score of what a document says of itself."""
+FACT_LIST = 1.05
+"""Score of several things that it says of itself: a list under a label may be more complete."""
+_AFFILIATION = re.compile(r"(?<=[^\W\d_])[\d,∗*†‡§¶]+\Z")
 TITLE = 0.5
 """Score of a title where the document names no company."""
 BEST_SENTENCE = 0.3
@@ -37,7 +39,10 @@ BEST_SENTENCE = 0.3
 def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     """Return all values that the rules find for a cell."""
     terms = terms_of(column)
-    return list(_candidates(document, terms)) or list(_fallback(document, terms))
+    found = list(_candidates(document, terms))
+    if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
+        found += loose_candidates(document, terms)
+    return found or list(_fallback(document, terms))
 
 
 def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> CellResult:
@@ -58,7 +63,8 @@ def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate
     if terms.column.kind == "list":
         yield from list_candidates(document, terms)
     yield from section_candidates(document, terms)
-    yield from sentence_candidates(document, terms)
+    read = yes_no_candidates if terms.column.kind == "yes_no" else sentence_candidates
+    yield from read(document, terms)
 
 
 def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
@@ -66,20 +72,33 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     kind = {"period_end": "period", "period_start": "period"}.get(terms.fact, terms.fact)
     facts = [fact for fact in document.facts(kind) if fact.start is not None] if kind else []
     if terms.column.kind == "list":
-        values = tuple(dict.fromkeys(fact.value for fact in facts))
-        if len(values) > 1 or (values and terms.fact == "author"):
-            yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT, sure=True)
+        yield from _fact_list(terms, facts)
         return
-    for fact in facts:
-        value = _fact_value(fact.value, terms)
-        if value is not None:
-            place = fact.start or 0, fact.end or 0
-            start, end = document.line_at(place[0]) if terms.column.kind == "date" else place
-            yield Candidate(value, start, max(end, place[1]), FACT, sure=True)
-            return
-    if terms.fact == "name":
+    stated = ((fact, _fact_value(fact.value, terms)) for fact in facts)
+    first = next(((fact, value) for fact, value in stated if value is not None), None)
+    if first is not None:
+        yield _stated(document, terms, *first)
+    elif terms.fact in ("name", "author"):
         for fact in (one for one in document.facts("title") if one.start is not None):
-            yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
+            if terms.fact == "name" or is_name(fact.value):
+                yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
+
+
+def _fact_list(terms: ColumnTerms, facts: Sequence[DocumentFact]) -> Iterator[Candidate]:
+    told = (item for fact in facts for item in split_items(fact.value))
+    values = tuple(dict.fromkeys(_AFFILIATION.sub("", item) for item in told))
+    if len(values) > 1 or (values and terms.fact == "author"):
+        yield Candidate(Items(values), facts[0].start or 0, facts[-1].end or 0, FACT_LIST, sure=True)
+
+
+def _stated(document: RowDocument, terms: ColumnTerms, fact: DocumentFact, value: CellValue) -> Candidate:
+    """Return the candidate of a fact; a title that is broken into lines is not sure."""
+    start, end = fact.start or 0, fact.end or 0
+    whole = document.block_at(start, end) if terms.fact == "title" else (start, end)
+    if whole != (start, end):
+        return Candidate(Words(" ".join(document.text[slice(*whole)].split())), *whole, FACT)
+    first, last = document.line_at(start) if terms.column.kind == "date" else (start, end)
+    return Candidate(value, first, max(last, end), FACT, sure=True)
 
 
 def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
@@ -95,11 +114,10 @@ def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:
 def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield what sentences of found passages hold: with all words of a term, else the best answer."""
     column = terms.column
-    if column.kind in ("date", "money", "number", "choice"):
-        found = list(loose_candidates(document, terms))
+    found = [*_by_shape(document, column), *typed_candidates(document, terms)]
+    if found:
         yield from found
-        if found:
-            return
+        return
     passages = document.search(f"{column.name} {column.question}")
     if not _same_language(column, passages) or not decide(column.asked, passages, document.rarity).answered:
         return
@@ -111,6 +129,14 @@ def _fallback(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
             yield from row_candidates(document, column, start, start + len(words), BEST_SENTENCE)
         elif (value := _value_in(words, column)) is not None:
             yield Candidate(value, start, start + len(words), BEST_SENTENCE)
+
+
+def _by_shape(document: RowDocument, column: Column) -> Iterator[Candidate]:
+    """Yield the only text of the document that has the shape asked for, such as an email address."""
+    shape = shape_of(column)
+    found = shape.find(document.read_text) if shape is not None and shape.telling else []
+    if found and len({match[0] for match in found}) == 1:
+        yield Candidate(Words(found[0][0]), *document.line_at(found[0].start()), BEST_SENTENCE)
 
 
 def _same_language(column: Column, passages: Sequence[Passage]) -> bool:

@@ -1,13 +1,14 @@
 """Runs of grids: a job of the server that reads the cells that are due, each in a commit of its own.
 
 The wish to run is in the ledger until the run ends or is stopped, so that a server that was killed goes on
-with what is due. A cell is read again only where that is needed.
+with what is due; so is the wish to read one cell again. Else a cell is read again only where that is needed.
 """
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 
@@ -57,10 +58,24 @@ class GridRuns:
 
     def start(self, grid_id: str) -> Job[GridProgress]:
         """Start to read what is due, unless that runs; a stopped run ends first. Raises NotFound."""
-        ending = self.job(grid_id)
-        if ending is not None and not self._grids.get(grid_id).running:
-            ending.wait(ENDING_SECONDS)
+        self._wait_for_stopped(grid_id)
         self._grids.store.begin_run(grid_id)
+        return self._job_of(grid_id)
+
+    def read_again(self, grid_id: str, key: CellKey) -> Job[GridProgress] | None:
+        """Start to read one cell again, and no other; a run reads it in passing. None where it is locked.
+
+        Raises GridRefused for one of no column, and NotFound.
+        """
+        self._wait_for_stopped(grid_id)
+        return self._job_of(grid_id) if self._grids.ask_again(grid_id, key) else None
+
+    def _wait_for_stopped(self, grid_id: str) -> None:
+        ending = self.job(grid_id)
+        if ending is not None and ending.cancelled:
+            ending.wait(ENDING_SECONDS)
+
+    def _job_of(self, grid_id: str) -> Job[GridProgress]:
         work = partial(self._work, grid_id)
         return self._jobs.start(self._owner, key_of(grid_id), work, lane=GRID)
 
@@ -70,6 +85,7 @@ class GridRuns:
 
     def stop(self, grid_id: str) -> None:
         """Stop a run; cells that were read stay, and the next run goes on from there."""
+        self._grids.store.forget_again(grid_id)
         if self._grids.get(grid_id).running:
             self._grids.store.end_run(grid_id, str(STOPPED))
         if (job := self.job(grid_id)) is not None:
@@ -84,17 +100,19 @@ class GridRuns:
         """Go on with the runs that the server's end interrupted."""
         for grid_id in self._grids.store.to_run():
             self.start(grid_id)
+        for grid_id in self._grids.store.to_read_again():
+            self._job_of(grid_id)
 
     def _work(self, grid_id: str, cancelled: Cancel) -> Iterator[GridProgress]:
         run = _Run(self._grids, grid_id, cancelled, self._busy_seconds)
         try:
             with suppress(NotFound):  # the grid was deleted meanwhile
                 yield from run.events()
-                self._grids.store.end_run(grid_id, None)
         except Cancelled:
             raise  # stopped, and noted; or the server stops, and the run goes on after its start
         except FootnoteError as error:
             with suppress(NotFound):
+                self._grids.store.forget_again(grid_id)
                 self._grids.store.end_run(grid_id, str(error))
             raise
 
@@ -102,6 +120,11 @@ class GridRuns:
 def key_of(grid_id: str) -> str:
     """Return the key of a grid's job."""
     return f"{GRID}:{grid_id}"
+
+
+def _attempt(cell: DocumentCell, basis: str) -> tuple[CellKey, str, datetime | None]:
+    """Return the key of an attempt at a cell, which is another one each time it is asked for again."""
+    return cell.key, basis, cell.updated if cell.again else None
 
 
 class _Run:
@@ -113,28 +136,37 @@ class _Run:
         self._sent: list[Sent] = []
         self._reader = grids.open_reader(self._sent)
         self._fingerprint = self._reader.fingerprint
-        self._tried: set[tuple[CellKey, str]] = set()
+        self._tried: set[tuple[CellKey, str, datetime | None]] = set()
         self._done = self._cells = self._failures = self._waits = 0
         self._waited = 0.0
 
     def events(self) -> Iterator[GridProgress]:
         """Read what is due and yield the progress; raises Cancelled and the error that ends the run."""
-        while due := self._due():
+        while True:
+            running = self._grids.get(self._grid_id).running
+            due = self._due(running=running)
+            if not due and running:
+                self._grids.store.end_run(self._grid_id, None)
+            if not due:
+                return
             self._cells = self._done + len(due)
             yield GridProgress(self._done, self._cells)
             for document_id, cells in groupby(due, key=lambda one: one[0].document_id):
                 yield from self._row(document_id, list(cells))
 
-    def _due(self) -> list[_Due]:
-        """Return the due cells that were not tried; documents may have come or changed meanwhile."""
+    def _due(self, *, running: bool) -> list[_Due]:
+        """Return the due cells that were not tried; documents may have come or changed meanwhile.
+
+        Unless the whole grid is to run, they are those that are to be read again.
+        """
         rows = [row for row in self._grids.rows(self._grid_id) if row.readable]
         due = [
             (cell, basis_of(cell.column, row.document.sha256, self._fingerprint))
             for row in rows
             for cell in row.cells
-            if cell.due
+            if cell.due and (running or cell.again)
         ]
-        return [(cell, basis) for cell, basis in due if (cell.key, basis) not in self._tried]
+        return [(cell, basis) for cell, basis in due if _attempt(cell, basis) not in self._tried]
 
     def _row(self, document_id: str, left: list[_Due]) -> Iterator[GridProgress]:
         while left:
@@ -159,7 +191,7 @@ class _Run:
 
     def _next(self, left: list[_Due]) -> _Due:
         cell, basis = left.pop(0)
-        self._tried.add((cell.key, basis))
+        self._tried.add(_attempt(cell, basis))
         self._done += 1
         return cell, basis
 
@@ -170,7 +202,12 @@ class _Run:
         return GridProgress(self._done, self._cells, *cell.key, result.state)
 
     def _failed(self, left: list[_Due], error: FootnoteError) -> GridProgress:
-        """Keep a failure, which the next run tries again; raises it where the model keeps failing."""
+        """Keep a failure, which the next run tries again; raises it where the model keeps failing.
+
+        A cell that was read and is to be read again keeps what was found.
+        """
+        if left[0][0].again and left[0][0].found is not None:
+            raise error
         progress = self._keep(left, CellResult("failed", note=str(error)), (0.0, 0))
         self._failures += 1
         if self._failures >= MOST_FAILURES:

@@ -1,58 +1,52 @@
 # ruff: noqa: E501
-"""Values of cells from labelled lines and sentences that name the field."""
+"""Values of cells from sentences that name the field."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rag.citations.logic import is_hedged
 from rag.citations.periods import periods
 from rag.citations.quantities import quantities
 from rag.citations.words import content_words
 from rag.grid.candidates import Candidate
-from rag.grid.cells import CellValue, Items, Words, YesNo
+from rag.grid.cells import Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, Mention, words
-from rag.grid.values import LONGEST, FoundValue, find_values, split_items
-from rag.text.facts import negations
+from rag.grid.named_sentences import (
+    BULLET,
+    BULLETS,
+    HONORIFIC,
+    LABELLED,
+    LOOSE,
+    MUST,
+    NAMED,
+    SHORT,
+    NamedSentence,
+    named_sentences,
+)
+from rag.grid.shapes import shape_of
+from rag.grid.terms import ColumnTerms, Mention, words
+from rag.grid.values import LONGEST, FoundValue, find_values, in_unit, split_items
 from rag.text.sentences import sentences
 
-LABELLED = 1.2
-"""Score of a value under a label that is the field's name."""
-CAPTIONED = 0.85
-"""Score of a caption that has a term among other words: two captions beside each other read as one."""
-NAMED, LOOSE = 1.0, 0.7
-"""Scores of a value in a sentence with a term, and in one with its words apart from each other."""
 DISTANCE = 0.002
 """Loss of score for each character between a value and the term."""
-_FAR = 90  # characters from the words asked for to the first of two boxes
-_YES_WORDS = frozenset({"yes", "예", "はい"})
 REACH = 160  # characters from a term within which a value is of it
-MOST_MENTIONS = 200
 LONGEST_ITEM = 80  # characters
 MOST_COUNTED = 30
-_ENUMERATION_END = re.compile(r"[.;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b")
-SHORT = 240  # characters of a sentence whose only value is surely of the field whose words it has
-_CHECKED, _UNCHECKED = "☒☑✓✔■▣☻", "☐□¨○◯▢"
-_BOX = re.compile(
-    rf"(?P<box>[{_CHECKED}{_UNCHECKED}])|(?P<word>\bYes\b|\bNo\b|예|아니[오요]|はい|いいえ)", re.IGNORECASE
-)
-_YES = re.compile(r"^(?:yes|y|true|예|네|있음|유|해당|はい|有|あり|可)\b", re.IGNORECASE)
-_NO = re.compile(
-    r"^(?:no|n|none|false|not applicable|아니[오요]|없음|무|해당 없음|いいえ|無|なし|不可)\b", re.IGNORECASE
+_ENUMERATION_END = re.compile(
+    r"(?<!\bInc)(?<!\bLtd)(?<!\bCo)(?<!\bCorp)\.|[;。]|,? as described|,? each\b|\((?:the|each)\b|,? as well as\b"
 )
 _COPULA = re.compile(
-    r"\s*(?:(?:is|are|was|were)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
+    r"\s*(?:(?:is|are|was|were)\b(?!\s+\w+ed\b)|(?<=ed)\s+(?:by|as)\b|means\b|shall be\b|will be\b|:|：|–|—|は|이?란|은|는)\s*(?:limited to\b\s*)?",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
     r"[^.;]{0,120}?\b(?:limited to|capped at|not exceed|no more than|up to)\s+", re.IGNORECASE
 )
-_HONORIFIC = re.compile(r"\s*(?:御中|様|귀중|귀하)\Z")
-_LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between)|[:：])\s*\Z", re.IGNORECASE)
+_LEADS = re.compile(r"(?:\b(?:by|of|in|on|to|with|at|from|between|as)|[:：])\s*\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(
-    r"[;。]|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
+    r"[;。]|\s+and\s+(?:is|are|was|were|has|have|shall|will|may)\b|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
 )
 _VERB_END = re.compile(
     r"\s*(?:(?:으로|로)\s?(?:한다|합니다|정한다|정합니다|해석되?며?.*|따른다|따릅니다)|(?:을|를)\s?(?:적용한다|적용합니다|따른다|따릅니다|준거법으로 한다|준거법으로 합니다|초과하지.*)|에\s?(?:따른다|따릅니다|의한다|의합니다)|이다|입니다|とする|とします|である|です|による|によります|に準拠する|に準拠します|を適用する|を適用します|に従う|を上限とする|を上限とします)[.。]?\s*\Z"
@@ -62,90 +56,15 @@ _ENUMERATES = re.compile(
     re.IGNORECASE,
 )
 _LEAD_END = re.compile(r"\s*")
-_BULLETS = re.compile(r"\s*(?:\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+[^\n]{1,160})+")
-_BULLET = re.compile(r"\n\s*(?:[-*+•·‣◦○●▪■□※▢]|\(?\d{1,2}[.)]|[①-⑳])\s+(?P<item>[^\n]{1,160})")
-
-
-@dataclass(frozen=True)
-class NamedSentence:
-    """Sentence ``text[start:end]`` of a document that names a field at some places."""
-
-    start: int
-    end: int
-    mentions: tuple[Mention, ...]
-
-
-def labelled_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the values that stand under a label which names the field."""
-    words_asked = terms.column.kind == "text"
-    for one in document.labelled:
-        if (
-            not words_asked and one.first in document.rows_of_figures
-        ):  # read with the scale and period of their table
-            continue
-        score = terms.label_score(one.label, one.section)
-        if one.captioned and score < SURE_LABEL and terms.within(one.label):
-            score = CAPTIONED
-        if score >= LEAST_LABEL:
-            sure = score >= SURE_LABEL
-            for value in _labelled_values(document.text[one.start : one.end], terms.column):
-                yield Candidate(value, one.first, one.last, LABELLED * score, sure)
-
-
-def _labelled_values(words: str, column: Column) -> Iterator[CellValue]:
-    match column.kind:
-        case "text":
-            yield Words(_HONORIFIC.sub("", words[:LONGEST].strip(" *_")))
-        case "list":
-            yield Items(split_items(words))
-        case "yes_no":
-            if _YES.match(words) or _NO.match(words):
-                yield YesNo(_YES.match(words) is not None)
-        case _:
-            found = list(find_values(words, column))
-            yield from (one.value for one in found[:1])
-
-
-_HEADING = re.compile(
-    r"^#{1,6}[ \t]+(?:\d[\d.]*[.)]?[ \t]+|(?:第|제)\s?\d+\s?[조条章]\s*)?(?P<title>[^\n]{1,120})$",
-    re.MULTILINE,
-)
-_TEXT_BELOW = re.compile(r"\s*(?=[^#\s|])")
-SECTION = 0.9
-"""Score of the first words beneath a heading that is the field's name."""
-
-
-def section_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
-    """Yield the items or the first words beneath a heading that is the field's name."""
-    text = document.read_text
-    for heading in _HEADING.finditer(text):
-        if terms.label_score(heading["title"].strip("#* ")) < SURE_LABEL:
-            continue
-        if terms.column.kind == "list" and (bullets := _BULLETS.match(text, heading.end())):
-            items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
-            yield Candidate(Items(items), heading.start(), bullets.end(), LABELLED, sure=True)
-        elif terms.column.kind == "text" and (first := _TEXT_BELOW.match(text, heading.end())):
-            start, end = document.sentence_at(first.end())
-            yield Candidate(Words(" ".join(text[start:end].split())[:LONGEST]), start, end, SECTION)
-
-
-def named_sentences(document: RowDocument, terms: ColumnTerms) -> list[NamedSentence]:
-    """Return the sentences with a term, in order."""
-    found: dict[tuple[int, int], list[Mention]] = {}
-    for number, mention in enumerate(terms.mentions(document.read_text)):
-        if number >= MOST_MENTIONS:
-            break
-        found.setdefault(document.sentence_at(mention.start), []).append(mention)
-    return [NamedSentence(*span, tuple(mentions)) for span, mentions in found.items()]
 
 
 def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the values of the sentences that name the field."""
-    read = {"yes_no": _yes_no, "text": _texts, "list": _lists, "choice": _choices}.get(
-        terms.column.kind, _nearest
-    )
+    read = {"text": _texts, "list": _lists, "choice": _choices}.get(terms.column.kind, _nearest)
     for sentence in named_sentences(document, terms):
         yield from read(document, terms, sentence)
+    if terms.column.kind == "text":
+        yield from addressees(document, terms)
 
 
 def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -158,7 +77,9 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
     values = [one for one in find_values(text, terms.column) if one.start >= begin]
     for mention in sentence.mentions:
         at = Mention(mention.start - sentence.start, mention.end - sentence.start)
-        near = _counting(text, values, terms.column) or _nearest_value(text, values, at)
+        first, last = layout_line(text, at.start, at.end)
+        beside = in_unit([one for one in values if first <= one.start and one.end <= last])
+        near = _counting(text, values, terms.column) or _nearest_value(text, beside, at)
         if near is not None:
             gap = max(near.start - at.end, at.start - near.end, 0)
             told = clause(text, min(at.start, near.start), max(at.end, near.end), terms.column)
@@ -168,6 +89,27 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             linked = is_linked(between, most) and not _COMPARES.search(lead)
             sure = linked and not is_hedged(told) and terms.in_context(text)
             yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
+
+
+WRAPPED = 60
+"""Least characters of a line that goes on in the next one; a shorter one stands for itself."""
+
+
+def layout_line(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""Return the span of the lines about ``text[start:end]`` that are one sentence; short lines stand alone.
+
+    >>> told = "Net 5 EUR\nVAT 2 EUR\nTotal 7 EUR"
+    >>> told[slice(*layout_line(told, 10, 13))]
+    'VAT 2 EUR'
+    """
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    last = last if last >= 0 else len(text)
+    while first > 0 and first - 1 - (text.rfind("\n", 0, first - 1) + 1) >= WRAPPED:
+        first = text.rfind("\n", 0, first - 1) + 1
+    while last < len(text) and last - (text.rfind("\n", 0, last) + 1) >= WRAPPED:
+        further = text.find("\n", last + 1)
+        last = further if further >= 0 else len(text)
+    return first, last
 
 
 def _choices(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -181,7 +123,7 @@ def _choices(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             apart = one.end <= at.start or at.end <= one.start
             linked = len(values) == 1 and apart and is_linked(between)
             only = apart and document.holds_one_option(terms.column)
-            sure = (linked or only) and not is_hedged(_MUST.sub("", text))
+            sure = (linked or only) and not is_hedged(MUST.sub("", text))
             yield Candidate(one.value, sentence.start, sentence.end, NAMED, sure)
 
 
@@ -189,7 +131,8 @@ LINK = 2
 """Content words that may stand between a term and its value: "the notice period (in writing) is 30 days"."""
 LEAD = 20  # characters before a value that may say it is a part or a difference
 _COMPARES = re.compile(
-    r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|increase[ds]?|decrease[ds]?)\b|보다|比べ|より",
+    r"\b(?:than|from|compared|versus|against|additional|remaining|exceeds?|above|below|increase[ds]?|decrease[ds]?"
+    r"|benefit|loss|credit|deficit|refund)\b|보다|초과|미만|환급|손실|比べ|より|超え|未満|損失",
     re.IGNORECASE,
 )
 _GIVES = re.compile(
@@ -210,7 +153,6 @@ def is_linked(between: str, most: int = LINK) -> bool:
 
 _NUMBERING = re.compile(r"\s*(?:\d{1,2}(?:\.\d{1,2})+|\d{1,2}[.)])\s")
 """Number of a clause before its first word."""
-_MUST = re.compile(r"\bshall\b", re.IGNORECASE)
 
 
 def clause(text: str, start: int, end: int, column: Column) -> str:
@@ -224,7 +166,7 @@ def clause(text: str, start: int, end: int, column: Column) -> str:
     """
     comma = max(text.rfind(mark, 0, start) for mark in ",;、，；")
     first = start if column.kind in ("money", "number") else comma + 1
-    return _MUST.sub("", text[first:end])
+    return MUST.sub("", text[first:end])
 
 
 def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> FoundValue | None:
@@ -232,6 +174,8 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
     after = [one for one in values if at.end <= one.start <= at.end + REACH]
     before = [one for one in values if at.start - REACH <= one.end <= at.start]
     particle = text[at.start : at.end] in _PARTICLES
+    if text[at.start : at.end].casefold() in _PREPOSITIONS:
+        return after[0] if after and after[0].start - at.end <= 5 else None
     if particle:
         return before[-1] if before and at.start - before[-1].end <= 3 else None
     if after and (not before or after[0].start - at.end <= 1.5 * (at.start - before[-1].end) + 10):
@@ -249,65 +193,58 @@ def _counting(text: str, values: Sequence[FoundValue], column: Column) -> FoundV
 
 
 _PARTICLES = frozenset({"부터", "까지", "から", "まで"})
+_PREPOSITIONS = frozenset({"from", "until", "through"})
 
 
-def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
-    """Yield the answer of a box that is checked after a sentence, else yes unless the sentence denies it."""
-    text = document.text[sentence.start : sentence.end]
-    boxes = document.text[sentence.mentions[-1].end : sentence.end + 120]
-    checked = _checked(boxes)
-    if checked is not None:
-        yes, until = checked
-        yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
-    elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
-        no = negations(text) % 2 == 1
-        sure = _answers(terms, sentence, text, no=no) and not is_hedged(_MUST.sub("", text))
-        yield Candidate(YesNo(not no), sentence.start, sentence.end, NAMED, sure)
+_ADDRESSEE = re.compile(
+    r"^[ \t　]*(?P<name>[^\n:：]{2,40}?)[ \t　]*(?:御中|様|귀중|귀하)[ \t　]*$", re.MULTILINE
+)
 
 
-_WHOLE = re.compile(r"[.。!]\s*\Z|다\s*\Z")
-ANSWERED = 0.75
-"""Least share of a question's words in a sentence that answers it with yes."""
+def addressees(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield who a letter is addressed to, by the honorific after the name, for a field that it is a term of."""
+    if not any(HONORIFIC.fullmatch(term) for term in terms.terms):
+        return
+    for match in _ADDRESSEE.finditer(document.read_text[:MOST_ADDRESS]):
+        yield Candidate(Words(match["name"]), match.start(), match.end(), NAMED, sure=True)
 
 
-def _answers(terms: ColumnTerms, sentence: NamedSentence, text: str, *, no: bool) -> bool:
-    """Return True for a whole sentence that answers yes or no: a mention of a thing alone says neither."""
-    if not _WHOLE.search(text):
-        return False
-    said = max(sentence.mentions, key=lambda one: one.end - one.start)
-    term = text[said.start - sentence.start : said.end - sentence.start]
-    several = len(term.split()) > 1 or (not term.isascii() and len(term) >= SEVERAL)
-    return (several and (no or not term.isascii())) or len(terms.asked & words(text)) >= ANSWERED * len(
-        terms.asked
-    )
+def _beside(sentence: NamedSentence, text: str, mention: Mention) -> Iterator[Candidate]:
+    """Yield the rest of a short line after a term that is its label: "Owner Clive Tresidder"."""
+    start, end = mention.start - sentence.start, mention.end - sentence.start
+    first, last = layout_line(text, start, end)
+    before, rest = text[first:start].strip(" \t-•*·"), text[end:last].strip(" \t#:.")
+    capital = text[start] == text[start].upper()
+    if "\n" in text[first:last] or not rest or last - first > WRAPPED or _ENDED.search(rest) or not capital:
+        return
+    single = len(rest.split()) == 1 and not before and text[end : end + 1].isspace()
+    known = single or (not before and rest[0] == rest[0].upper())
+    if known or before:
+        place = sentence.start + first, sentence.start + last
+        yield Candidate(
+            Words(rest), *place, BESIDE if not before else BESIDE - 0.1, sure=single and not rest.isascii()
+        )
 
 
-SEVERAL = 5
-"""Characters of a Korean or Japanese term that is more than the name of a thing."""
+BESIDE = 0.95
+"""Score of the rest of a line after a term, with nothing but a space between them."""
+_ENDED = re.compile(r"[.。!?,;]\s*\Z|다\s*\Z")
+_SHAPED = re.compile(r"[\s:：#.]{0,3}(?:(?:is|was)\s)?(?:No\.?\s)?", re.IGNORECASE)
+MOST_ADDRESS = 1000  # characters of a letter in which its address stands
 
 
-def _checked(text: str) -> tuple[bool, int] | None:
-    """Return which of two boxes is checked, and where the words of both end; None without boxes.
-
-    >>> _checked("a shell company. Yes ☐ No ☒"), _checked("☑ 예 ☐ 아니오")
-    ((False, 27), (True, 9))
-    """
-    found = list(_BOX.finditer(text))[:4]
-    if len(found) < 4 or found[0].start() > _FAR:
-        return None
-    pairs = [(one, other) if one["word"] else (other, one) for one, other in (found[:2], found[2:])]
-    if not all(word["word"] and box["box"] for word, box in pairs):
-        return None
-    checked = [word["word"].casefold() in _YES_WORDS for word, box in pairs if box["box"] in _CHECKED]
-    return (checked[0], found[3].end()) if len(checked) == 1 else None
-
-
-def _texts(document: RowDocument, _: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
+def _texts(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the words that a sentence gives for a term, where its grammar shows them."""
     text = document.text[sentence.start : sentence.end]
     if text.lstrip().startswith(("|", "#")):
         return
+    shape = shape_of(terms.column)
     for mention in sentence.mentions:
+        told = _SHAPED.match(text, mention.end - sentence.start)
+        shaped = shape.pattern.match(text, told.end()) if shape is not None and told else None
+        if shaped is not None:
+            yield Candidate(Words(shaped[0]), sentence.start, sentence.end, LABELLED, sure=True)
+        yield from _beside(sentence, text, mention)
         value = given_words(text, mention.start - sentence.start, mention.end - sentence.start)
         if value:
             yield Candidate(Words(value), sentence.start, sentence.end, NAMED, sure=True)
@@ -347,9 +284,9 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
     mention = sentence.mentions[-1]
     line = text.find("\n", mention.end)
     colon = re.match(r"[^\n]{0,120}[:：][ \t]*(?=\n)", text[mention.end : mention.end + 200])
-    bullets = _BULLETS.match(text, mention.end + colon.end()) if colon else None
+    bullets = BULLETS.match(text, mention.end + colon.end()) if colon else None
     if bullets and line >= 0:
-        items = tuple(match["item"].strip() for match in _BULLET.finditer(bullets[0]))
+        items = tuple(match["item"].strip() for match in BULLET.finditer(bullets[0]))
         if len(items) > 1:
             yield Candidate(Items(items), sentence.start, bullets.end(), LABELLED, sure=True)
             return
@@ -362,11 +299,21 @@ def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -
         )
         if told is None or _is_singular(terms, text[one.start : one.end]):
             continue
-        items = split_items(_ENUMERATION_END.split(rest[told.end() :])[0])
+        items = _without_appositions(split_items(_ENUMERATION_END.split(rest[told.end() :])[0]))
         if len(items) > 1 and max(map(len, items)) <= LONGEST_ITEM:
             counted = _counted(text[sentence.start : sentence.end]) == len(items)
             score = NAMED + 0.1 * counted
             yield Candidate(Items(items), sentence.start, sentence.end, score, sure=counted)
+
+
+_APPOSITION = re.compile(
+    r"(?:company|corporation|person|body|partnership|society|resident)\b|[A-Z]\w+ (?:corporation|company)\b"
+)
+
+
+def _without_appositions(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names without what is said of each: "a Delaware corporation"."""
+    return tuple(one for one in items if not _APPOSITION.match(one))
 
 
 def _is_singular(terms: ColumnTerms, mention: str) -> bool:
@@ -388,17 +335,37 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             text = passage.text[first:last]
             if text.startswith(("|", "#")) or not _holds(terms, text):
                 continue
-            values = list(find_values(text, terms.column))
+            values = in_unit(list(find_values(text, terms.column)))
             counting = _counting(text, values, terms.column)
             for value in [counting] if counting else values[:1]:
-                given = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
-                sure = (
-                    bool(given)
-                    and terms.column.kind != "choice"
-                    and len(text) <= SHORT
-                    and not is_hedged(text)
-                )
-                yield Candidate(value.value, passage.start + first, passage.start + last, LOOSE, sure)
+                alone = len(values) == 1 and (value.in_unit or _GIVES.search(text[: value.start]))
+                told = value is counting or (len(values) == 1 and _GIVES.search(text[: value.start]))
+                short = len(text) <= SHORT and not is_hedged(MUST.sub("", text))
+                short = short and not _COMPARES.search(text[max(0, value.start - LEAD) : value.start])
+                sure = bool(told) and terms.column.kind != "choice" and short
+                score = NAMED - 0.05 if sure else LOOSE if alone else LOOSE - 0.1
+                yield Candidate(value.value, passage.start + first, passage.start + last, score, sure)
+
+
+def typed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the values of a kind, or in the unit asked for, in the sentences that share most with the question."""
+    column = terms.column
+    asked = {word: document.rarity(word) for word in terms.asked - words(column.unit)}
+    total = sum(asked.values())
+    if column.kind not in ("date", "money", "number") or not total:
+        return
+    for passage in document.search(column.asked):
+        for first, last in sentences(passage.text):
+            text = passage.text[first:last]
+            values = [one for one in find_values(text, column) if one.in_unit]
+            share = sum(asked[word] for word in asked.keys() & words(text)) / total if values else 0.0
+            if share >= LEAST_SHARED:
+                yield Candidate(values[0].value, passage.start + first, passage.start + last, GUESS * share)
+
+
+LEAST_SHARED = 0.25
+"""Least share of a question's words, by their rarity, in a sentence whose value may be the answer."""
+GUESS = 0.5
 
 
 def _holds(terms: ColumnTerms, text: str) -> bool:

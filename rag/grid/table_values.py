@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - patterns
 """Values of cells from tables of figures: the row is found by its label, the column by its period.
 
 The period that the column asks for decides, else the one that the document covers: the figure of the prior
@@ -8,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
 from typing import Literal
@@ -18,8 +20,9 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
-from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
+from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, words
 from rag.grid.values import unit_fits
+from rag.retrieval.table_rows import TOTAL
 from rag.text.dates import find_periods
 
 Fit = Literal["same", "open", "other"]
@@ -27,6 +30,8 @@ _FITS: dict[Fit, float] = {"same": 0.3, "open": 0.0}
 _MONTH = 30.44  # days
 AMBIGUOUS = 0.25
 """Loss of score where several numbers of a row are of the same period."""
+PART = 0.16
+"""Loss of score of a figure that is smaller than one before it of a label that says as much."""
 _SHARE = re.compile(r"\bas a per ?cent|\bpercentage of|% of|비율|구성비|構成比|割合", re.IGNORECASE)
 """Words over a table of shares, whose numbers are no amounts."""
 _OUTFLOW = re.compile(
@@ -45,6 +50,8 @@ class WantedPeriod:
 
     first: date
     last: date
+    instant: bool | None = None
+    """True for what is so at its end, False for what happens in it, None where the column does not say."""
 
     @property
     def months(self) -> int:
@@ -59,6 +66,9 @@ class WantedPeriod:
         """Return how a stated time agrees: not at all where a field that it states is another one."""
         if stated is None or not (stated.year or stated.months):
             return "open"
+        if (self.instant and stated.months) or (self.instant is False and stated.day and not stated.months):
+            return "other"
+        stated = replace(stated, months=0) if self.instant else stated
         if stated.year and not stated.month:
             whole = self.months >= 11 and not stated.quarter and stated.months in (0, self.months)
             return "same" if whole and stated.year == self.last.year else self._undated(stated)
@@ -76,10 +86,31 @@ class WantedPeriod:
 
 def wanted_period(column: Column, document: RowDocument) -> WantedPeriod | None:
     """Return the period that a column names, else the one that the document covers; None without any."""
-    named = find_periods(f"{column.name} {column.question}")
+    asked = f"{column.name} {column.question}"
+    named, instant = find_periods(asked), _is_instant(asked)
     if named:
-        return WantedPeriod(named[-1].first, named[-1].last)
-    return WantedPeriod(*document.days) if document.days else None
+        return WantedPeriod(named[-1].first, named[-1].last, instant)
+    return WantedPeriod(*document.days, instant) if document.days else None
+
+
+_INSTANT = re.compile(
+    r"\bat (?:the )?end\b|\bas (?:of|at)\b|\bat year[- ]end\b|기말|말 현재|期末|末時点|末現在", re.IGNORECASE
+)
+_SPAN = re.compile(
+    r"\b(?:of|in|for|during) the (?:\w+ )?(?:quarter|year|period|month|half)\b|기간의|기간 동안|분기의|당기의|当期の|期間中",
+    re.IGNORECASE,
+)
+
+
+def _is_instant(asked: str) -> bool | None:
+    """Return True for a question about a point in time, False for one about a span, None without either.
+
+    >>> _is_instant("Cash at the end of the year"), _is_instant("Sales of the year"), _is_instant("Sales")
+    (True, False, None)
+    """
+    if _INSTANT.search(asked):
+        return True
+    return False if _SPAN.search(asked) else None
 
 
 def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
@@ -87,13 +118,50 @@ def table_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
     wanted = wanted_period(terms.column, document)
     own = frozenset(word for name in document.profile.names for word in name.casefold().split())
     scores: dict[tuple[str, str], float] = {}
+    candidates: list[Candidate] = []
     for _, row in groupby(document.cells, key=attrgetter("row_start")):
         found = list(row)
         key = found[0].row, found[0].section
         if key not in scores:
             scores[key] = terms.label_score(*key, own=own)
         if scores[key] >= LEAST_LABEL:
-            yield from _of_row(document, terms.column, found, wanted, scores[key])
+            candidates += _of_row(document, terms.column, found, wanted, scores[key])
+    yield from _wholes_first(candidates)
+    yield from _of_columns(document, terms)
+
+
+def _of_columns(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the numbers under a heading that names the field, of tables with one row, or of their total."""
+    for _, table in groupby(document.cells, key=attrgetter("table")):
+        found = list(table)
+        rows = {cell.row_start for cell in found}
+        last = max(rows)
+        for cell in found:
+            total = cell.row_start == last and words(cell.row) <= TOTAL
+            if not (len(rows) == 1 or total) or cell.is_change or not _unit_fits(cell, terms.column):
+                continue
+            label = terms.label_score(cell.column) if cell.column else 0.0
+            if label >= LEAST_LABEL:
+                value = _unsigned(document.amount(cell, terms.column), cell)
+                yield Candidate(value, cell.row_start, cell.row_end, label, label >= SURE_LABEL)
+
+
+def _wholes_first(found: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield figures of rows, none sure that may be a part: of the same label, one before it is larger.
+
+    A statement gives the whole before the notes give its parts by kind or by segment.
+    """
+    top = max((one.score for one in found), default=0.0)
+    largest = Decimal(0)
+    for one in sorted(found, key=lambda one: one.start):
+        size = abs(one.value.amount) if isinstance(one.value, Amount) else Decimal(0)
+        if one.score < top - PART:
+            yield one
+        elif size < largest:
+            yield replace(one, score=one.score - PART, sure=False)
+        else:
+            largest = size
+            yield one
 
 
 def row_candidates(

@@ -76,7 +76,7 @@ CONTRACT = Template("contract", ("Contract", "계약서", "契約書"), (
         _terms("party; contracting parties; by and between; made between", "당사자", "当事者"), "name"),
     TemplateField("start", "date", ("Start", "시작일", "開始日"),
         ("On which day does the contract start?", "계약은 언제 시작되나요?", "契約はいつ始まりますか？"),
-        _terms("start date; commencement date; commencement; effective date; effective as of; commences on; commences; begins on; begins; starts on; takes effect; comes into force; in force from; with effect from; dated as of",
+        _terms("start date; commencement date; commencement; effective date; effective as of; commences on; commences; begins on; begins; starts on; takes effect; comes into force; in force from; with effect from; dated as of; entered into as of; from",
                "개시일; 발효일; 효력 발생일; 계약 시작일; 시작; 부터", "契約開始日; 効力発生日; 発効日; 始期; から"), context=_OF_CONTRACT),
     TemplateField("end", "date", ("End", "종료일", "終了日"),
         ("On which day does the contract end?", "계약은 언제 끝나나요?", "契約はいつ終わりますか？"),
@@ -91,7 +91,7 @@ CONTRACT = Template("contract", ("Contract", "계약서", "契約書"), (
         _terms("applicable law; choice of law; governed by; construed in accordance with; subject to the laws of", "적용 법률; 적용 법; 적용법", "適用法; 適用法令")),
     TemplateField("liability", "text", ("Limit of liability", "책임의 한도", "責任の上限"),
         ("To how much is liability limited?", "책임은 얼마로 제한되나요?", "責任はいくらに制限されますか？"),
-        _terms("limitation of liability; liability cap; cap on liability; aggregate liability; total liability; liability; liable",
+        _terms("limitation of liability; limit on liability; liability cap; cap on liability; aggregate liability; total liability; liability; liable",
                "책임 한도; 손해배상 한도; 배상 한도; 책임 제한; 손해배상액; 손해배상", "責任限度; 損害賠償の上限; 責任の制限; 損害賠償額; 損害賠償")),
     TemplateField("renewal", "yes_no", ("Automatic renewal", "자동 갱신", "自動更新"),
         ("Is the contract renewed automatically?", "계약은 자동으로 갱신되나요?", "契約は自動的に更新されますか？"),
@@ -170,7 +170,7 @@ INVOICE = Template("invoice", ("Invoice", "청구서", "請求書"), (
     TemplateField("date", "date", ("Invoice date", "청구일", "請求日"), ("On which day was the invoice issued?", "청구서는 언제 발행되었나요?", "請求書はいつ発行されましたか？"), _terms("date of issue; issue date; date of invoice; issued on; date", "발행일; 작성일; 작성일자; 발행일자; 청구일자", "発行日; 請求年月日; 作成日; 発行年月日"), "date"),
     TemplateField("due", "date", ("Due date", "지급 기한", "支払期限"), ("By when must it be paid?", "언제까지 지급해야 하나요?", "いつまでに支払いますか？"), _terms("payment due; due on; due by; payable by; payment date; pay by; date due", "지급기한; 납부 기한; 납기일; 결제일; 지급일", "支払期日; お支払期限; お支払い期限; 振込期限; 期限")),
     TemplateField("supplier", "text", ("Supplier", "공급자", "請求元"), ("Who issued the invoice?", "누가 청구했나요?", "請求元はどこですか？"), _terms("seller; vendor; issued by; billed by; bill from", "공급하는 자; 판매자; 상호; 발행처", "発行元; 発行者; 売主; 販売者")),
-    TemplateField("customer", "text", ("Customer", "공급받는 자", "請求先"), ("Who is to pay?", "누구에게 청구했나요?", "請求先はどこですか？"), _terms("bill to; billed to; buyer; client; invoice to; sold to", "공급받는자; 구매자; 고객; 수신", "宛先; お客様; 買主; 御中")),
+    TemplateField("customer", "text", ("Customer", "공급받는 자", "請求先"), ("Who is to pay?", "누구에게 청구했나요?", "請求先はどこですか？"), _terms("bill to; billed to; buyer; client; invoice to; sold to", "공급받는자; 구매자; 고객; 수신; 귀중", "宛先; お客様; 買主; 御中; 注文先; 発注先")),
     TemplateField("total", "money", ("Total amount", "합계 금액", "合計金額"), ("How much is to be paid in all?", "모두 얼마를 지급해야 하나요?", "合計でいくら支払いますか？"), _terms("total; amount due; total due; grand total; balance due; total payable; invoice total", "합계; 총액; 청구 금액; 총 금액; 합계금액; 청구금액; 총계", "合計; ご請求金額; 請求金額; 総額; 税込合計; 合計（税込）; ご請求額")),
     TemplateField("tax", "money", ("Tax", "세액", "消費税"), ("How much tax is included?", "세금은 얼마인가요?", "消費税はいくらですか？"), _terms("vat; sales tax; value added tax; gst; tax amount", "부가세; 부가가치세; 세금", "税額; 消費税額; 消費税等; 消費税（10%）")),
 ))  # fmt: skip
@@ -200,8 +200,14 @@ def known_fields(column: Column) -> tuple[TemplateField, ...]:
     return tuple(
         field
         for field in _by_name().get(_key(column.name), ())
-        if field.kind == column.kind or {field.kind, column.kind} <= _ALIKE
+        if field.kind in (column.kind, "text") or {field.kind, column.kind} <= _ALIKE
     )
+
+
+@cache
+def fields_with_context() -> tuple[TemplateField, ...]:
+    """Return the fields that are of something: the start of a contract."""
+    return tuple(field for template in TEMPLATES for field in template.fields if field.context)
 
 
 _ALIKE = frozenset({"text", "choice", "list"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rag.grid.columns import Column
-from rag.grid.templates import Fact, known_fields
+from rag.grid.templates import Fact, fields_with_context, known_fields
 from rag.retrieval.table_rows import TOTAL
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens
@@ -16,13 +16,16 @@ LEAST_LABEL = 0.6
 """Least score of a label that may name a column's field."""
 SURE_LABEL = 0.9
 """Least score of a label that names it without doubt."""
+BORROWED = 0.85
+"""Share of its score that a label has by a borrowed term."""
 MOST_EXTRA = 0.4
 """Largest share of a label's words that no term has."""
 _LIGHT = TOTAL | frozenset(tokens("attributable amount unaudited", "en"))
 _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|제외|その他|除く", re.IGNORECASE)
 """Words that make a label another one, and that are no tokens."""
+_ENDS_IN = re.compile(r"\w[ \t](to|by|from|for|with)\s*\Z", re.IGNORECASE)
 _LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
-_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
+_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s[^,()（）]*(?:,|\Z)")
 _ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][\w’'.-]*")
 
@@ -43,6 +46,8 @@ class ColumnTerms:
     terms: tuple[str, ...]
     fact: Fact = ""
     context: tuple[str, ...] = ()
+    borrowed: tuple[str, ...] = ()
+    """Terms of a field that the column's name has among other words: "Start" of "Start of the tenancy"."""
 
     @cached_property
     def token_sets(self) -> tuple[frozenset[str], ...]:
@@ -58,7 +63,8 @@ class ColumnTerms:
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
         """Pattern of the terms in running text, the longest first."""
-        parts = [_term_pattern(term) for term in sorted(self.terms, key=len, reverse=True)]
+        named = [term for term in self.terms if tokens(term) or term != self.column.name]
+        parts = [_term_pattern(term) for term in sorted((*named, *self.borrowed), key=len, reverse=True)]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def in_context(self, sentence: str) -> bool:
@@ -71,10 +77,10 @@ class ColumnTerms:
         if self.pattern is not None:
             yield from (Mention(*match.span()) for match in self.pattern.finditer(text))
 
-    def within(self, label: str) -> bool:
-        """Return True for a label that has all words of a term of several among its own."""
+    def within(self, label: str, least: int = 3) -> bool:
+        """Return True for a label that has all words of a term of at least so many among its own."""
         said = words(label)
-        return any(len(term) > 2 and term <= said for term in self.token_sets)
+        return any(len(term) >= least and term <= said for term in self.token_sets)
 
     def label_score(
         self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
@@ -93,8 +99,17 @@ class ColumnTerms:
         core = said - _LIGHT or said
         part = 0.02 * bool((said & _LIGHT) - TOTAL)  # a part of the whole: "attributable to"
         beside = words(around) if around else frozenset[str]()
-        scores = (self._score(said, core, under, beside, term) for term in self.token_sets)
-        return round(max(0.0, max(scores, default=0.0) - part), 4) if core else 0.0
+        own_score = max(
+            (self._score(said, core, under, beside, term) for term in self.token_sets), default=0.0
+        )
+        lent = max(
+            (self._score(said, core, under, beside, term) for term in self._borrowed_sets), default=0.0
+        )
+        return round(max(0.0, max(own_score, BORROWED * lent) - part), 4) if core else 0.0
+
+    @cached_property
+    def _borrowed_sets(self) -> tuple[frozenset[str], ...]:
+        return tuple(dict.fromkeys(found for term in self.borrowed if (found := words(term))))
 
     def _score(
         self,
@@ -104,9 +119,15 @@ class ColumnTerms:
         beside: frozenset[str],
         term: frozenset[str],
     ) -> float:
-        extra = len(core - term) / len(core)
+        extra = len(core - term - self.asked) / max(1, len(core))
         missing = term - core
-        if extra > MOST_EXTRA or len(missing) == len(term):
+        other = any(word[0] == "=" for word in core - term - self.asked)
+        if (
+            other
+            or extra > MOST_EXTRA
+            or len(missing) == len(term)
+            or any(word[0] == "=" for word in missing - under)
+        ):
             return 0.0
         above = missing & under
         around = (missing - above) & beside
@@ -126,7 +147,10 @@ def words(text: str) -> frozenset[str]:
     (['=other', 'incom', 'oper'], ['매출'])
     """
     language = "en" if _LATIN_TEXT.fullmatch(text) else None
-    return frozenset(tokens(text, language)) | {f"={one.casefold()}" for one in _OTHER.findall(text)}
+    told = tokens(text, language) or [one.casefold() for one in text.split()]  # "From" is a label, too
+    to = _ENDS_IN.search(text)  # "Invoice to" is no "Invoice"
+    marks = [*_OTHER.findall(text), *([to[1]] if to else [])]
+    return frozenset(told) | {f"={one.casefold()}" for one in marks}
 
 
 @lru_cache(maxsize=256)
@@ -141,8 +165,27 @@ def terms_of(column: Column) -> ColumnTerms:
     names = [column.name, *(parts if len(parts) > 1 else [])]
     terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
     facts: list[Fact] = [field.fact for field in fields if field.fact]
-    context = tuple(word for field in fields for word in field.context)
-    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context)
+    lent, context = _borrowed(column) if not fields else ((), ())
+    context = (*(word for field in fields for word in field.context), *context)
+    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context, lent)
+
+
+def _borrowed(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the terms of a field that a column's name has among other words, and those words as context."""
+    said, folded = words(column.name), "".join(column.name.casefold().split())
+    for field in fields_with_context():
+        for name in field.names:
+            named = words(name)
+            within = named < said if name.isascii() else folded.endswith(name) and folded != name
+            if field.kind == column.kind and within:
+                other = [
+                    one
+                    for one in re.findall(r"[^\W\d_]{4,}", column.name.casefold())
+                    if not words(one) <= named
+                ]
+                rest = [folded.removesuffix(name)] if not name.isascii() else other
+                return field.called, (*field.context, *rest)
+    return (), ()
 
 
 def _term_pattern(term: str) -> str:
@@ -155,7 +198,8 @@ def _term_pattern(term: str) -> str:
 def _word_pattern(word: str) -> str:
     if not _LATIN_WORD.fullmatch(word) or len(word) < 4 or word.casefold() in STOP_WORDS["en"]:
         return re.escape(word) + (r"\b" if word[-1:].isalnum() else "")
-    stem = word[:-1] if word[-1] in "esy" else word
+    stem = word[:-3] if len(word) > 6 and word.endswith("ing") else word
+    stem = stem[:-1] if stem[-1] in "esy" else stem
     return re.escape(stem) + r"[a-z]{0,3}\b"
 
 

@@ -94,6 +94,8 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
     page.reload()
     expect(corrected).to_be_visible()
     title = page.get_by_role("heading", name="Grids", level=1)
+    click(page.get_by_role("link", name="Grids"), then=title)
+    click(page.get_by_role("button", name="Leases"), then=corrected)
     click(page.get_by_role("button", name="All grids"), then=title)
     click(page.get_by_role("button", name="Leases"), then=corrected)
     assert visitor.strangers() == [] and visitor.errors == []

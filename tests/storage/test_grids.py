@@ -12,7 +12,7 @@ COLUMNS = [{"id": "c1", "name": "Notice"}, {"id": "c2", "name": "Fee"}]
 
 
 def found(text: str, basis: str = "b1") -> FoundCell:
-    quote = {"chunk_id": "d-0", "start": 0, "end": 4, "text": text, "page": None}
+    quote = {"start": 0, "end": 4, "text": text, "page": None}
     return FoundCell("verified", {"text": text}, (quote,), 2, 9, calculated=False, note="", basis=basis)
 
 

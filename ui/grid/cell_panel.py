@@ -7,7 +7,6 @@ import streamlit as st
 from rag.grid.cells import CellQuote, CellValue, YesNo
 from rag.grid.exported import remark
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
-from rag.grid.reread import read_again
 from rag.i18n import N_, _, translated
 from rag.workspace import Workspace
 from storage.records import CitationRecord, CitationStatus, DocumentRecord, PassageRecord
@@ -93,7 +92,7 @@ def _show_cell(cell: DocumentCell) -> None:
 
 def _notes(cell: DocumentCell) -> list[str]:
     found = cell.found
-    notes = []
+    notes = [_("Reading…")] if cell.again else []
     if found is not None and found.total:
         notes.append(_("Read {read} of {total} passages.", read=f"{found.read:,}", total=f"{found.total:,}"))
     if found is not None and found.note and found.state != "failed":
@@ -107,10 +106,9 @@ def _notes(cell: DocumentCell) -> list[str]:
 
 def _show_actions(here: Workspace, grid: Grid, row: DocumentRow, cell: DocumentCell) -> None:
     with st.container(key="document-actions", horizontal=True, gap="small"):
-        if row.readable and not cell.locked:
+        if row.readable and not cell.locked and not cell.again:
             name = _("Read") if cell.found is None else _("Read again")
-            if st.button(name, icon=":material/refresh:", type="tertiary", key="grid-cell-again"):
-                _read_again(here, grid, cell)
+            action(name, "refresh", "grid-cell-again", here.grid_runs.read_again, grid.id, cell.key)
         # Another key once the cell was changed: the form that was saved closes.
         form = f"{_key('grid-correct', cell)}-{cell.updated}"
         with st.popover(_("Correct"), icon=":material/edit:", type="tertiary", key=form):
@@ -123,13 +121,6 @@ def _show_actions(here: Workspace, grid: Grid, row: DocumentRow, cell: DocumentC
 
 def _key(name: str, cell: DocumentCell) -> str:
     return f"{name}-{cell.document_id}-{cell.column.id}"
-
-
-def _read_again(here: Workspace, grid: Grid, cell: DocumentCell) -> None:
-    read = flash_errors(read_again)
-    with st.spinner(_("Reading…")):
-        read(here.grids, grid.id, cell.key)
-    st.rerun()
 
 
 def _lock(here: Workspace, grid: Grid, cell: DocumentCell, locked: bool) -> None:
@@ -225,7 +216,7 @@ def as_evidence(document: DocumentRecord, cell: DocumentCell, quote: CellQuote) 
     """Return a quote of a cell as the source panel shows it; its message is not stored and has no id."""
     passage = PassageRecord(
         number=1,
-        chunk_id=quote.chunk_id,
+        chunk_id="",  # spans outlive another splitting of the document
         document_id=document.id,
         document=document.name,
         sha256=document.sha256,

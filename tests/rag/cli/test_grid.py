@@ -1,13 +1,20 @@
 """A grid run on the command line: from a specification, again after a change, listed and written to files."""
 
 import json
+import shutil
+from contextlib import closing
 from pathlib import Path
 
 import openpyxl
 import pytest
 
 from rag import cli
+from rag.ingest.library import Library
+from rag.settings import LOCAL_OWNER
+from storage.collections import Collections
+from storage.database import Database
 from tests.rag.grid.test_grids import lease
+from tests.rag.word_vectors import WordVectors
 
 SPEC = {
     "name": "Leases",
@@ -16,20 +23,40 @@ SPEC = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def put(data: Path, *files: Path, collection: str = "") -> None:
+    """Add files to the library as words: grids need no vectors."""
+    with closing(Database.open(data)) as database:
+        library = Library(database, LOCAL_OWNER, lambda: WordVectors("words"))
+        ids = []
+        for file in files:
+            record, _ = library.add(file.name, file.read_bytes())
+            list(library.read(record.id))
+            ids.append(record.id)
+        if collection:
+            collections = Collections(database, LOCAL_OWNER)
+            collections.put(ids, collections.create(collection).id)
+        library.close()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with two leases in a collection, and one document outside of it."""
-    files = tmp_path / "files"
-    files.mkdir()
+    folder = tmp_path_factory.mktemp("grids")
+    (folder / "files").mkdir()
     for number in range(2):
-        (files / f"{number}.md").write_text(lease(number + 1, f"{900 + number}"))
-    (tmp_path / "other.md").write_text("# Castle\n\nThe castle is old.\n")
-    data = ["--data", str(tmp_path / "data")]
-    cli.main([*data, "ingest", str(files), "--collection", "Leases"])
-    cli.main([*data, "ingest", str(tmp_path / "other.md")])
-    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
-    capsys.readouterr()
-    return tmp_path
+        (folder / "files" / f"{number}.md").write_text(lease(number + 1, f"{900 + number}"))
+    (folder / "other.md").write_text("# Castle\n\nThe castle is old.\n")
+    put(folder / "data", *sorted((folder / "files").iterdir()), collection="Leases")
+    put(folder / "data", folder / "other.md")
+    (folder / "spec.json").write_text(json.dumps(SPEC))
+    return folder
+
+
+@pytest.fixture
+def folder(filled: Path, tmp_path: Path) -> Path:
+    """A copy of it that a test may change."""
+    shutil.copytree(filled, tmp_path / "copy")
+    return tmp_path / "copy"
 
 
 def footnote(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: object) -> tuple[int, str, str]:
@@ -47,7 +74,7 @@ def test_a_grid_is_run_and_run_again_only_where_something_changed(capsys, folder
     _, _, err = footnote(capsys, folder, "grid", "run", folder / "spec.json")
     assert "0 cells to read" in err
     (folder / "files" / "1.md").write_text(lease(2, "5,000"))
-    footnote(capsys, folder, "ingest", folder / "files" / "1.md")
+    put(folder / "data", folder / "files" / "1.md")
     wider = {**SPEC, "columns": [*SPEC["columns"], {"name": "Pets", "kind": "yes_no"}]}
     (folder / "spec.json").write_text(json.dumps(wider))
     status, out, err = footnote(capsys, folder, "grid", "run", folder / "spec.json")

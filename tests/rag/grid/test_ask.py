@@ -33,7 +33,7 @@ def row(name: str, rent: int, begin: str, pets: bool, law: str) -> DocumentRow:
         YesNo(pets),
         Words(law),
     )
-    quotes = (CellQuote(f"{name}-0", 0, 3, "The"),)
+    quotes = (CellQuote(0, 3, "The"),)
     cells = tuple(
         DocumentCell(name, column, CellResult("verified", value, quotes), outdated=False)
         for column, value in zip(COLUMNS, values, strict=True)

@@ -37,7 +37,7 @@ def hostile() -> GridExport:
         for n, (name, kind) in enumerate(zip(NAMES, kinds, strict=True))
     )
     document = DocumentRecord("d1", f"{HOSTILE}.md", "a" * 64, 1, "ready", None, 1, 1, None, NOW, NOW)
-    quote = CellQuote("d1-0", 0, len(HOSTILE), HOSTILE, 3)
+    quote = CellQuote(0, len(HOSTILE), HOSTILE, 3)
     values = (
         Words(HOSTILE),
         Amount(Decimal("-1200.50"), '"EUR"'),

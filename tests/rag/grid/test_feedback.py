@@ -7,7 +7,7 @@ from storage.documents import Documents
 from storage.grids import FoundCell, GridStore
 
 COLUMNS = [{"id": "fee", "name": "Fee", "kind": "money"}]
-QUOTE = {"chunk_id": "d-0", "start": 0, "end": 17, "text": "The fee is EUR 5.", "page": None}
+QUOTE = {"start": 0, "end": 17, "text": "The fee is EUR 5.", "page": None}
 
 
 def euros(amount: int) -> dict[str, str]:

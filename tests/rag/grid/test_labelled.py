@@ -14,14 +14,18 @@ from rag.grid.labelled import labelled_values
         ("See https://example.org/x\n", []),
         (
             "Delaware 94-1672743\n(State of incorporation)\n(Number)\n",
-            [("State of incorporation", "Delaware")],
+            [("State of incorporation", "Delaware"), ("Number", "94-1672743")],
         ),
         ("ACME CORP.\n\n(Exact name of registrant)\n", [("Exact name of registrant", "ACME CORP.")]),
         ("(206) 266-1000\n(Telephone number)\n", [("Telephone number", "(206) 266-1000")]),
         ("| Total | 9 EUR |\n|---|---|\n| Tax | 1 EUR |\n", [("Total", "9 EUR"), ("Tax", "1 EUR")]),
         (
-            "| a | b | c | d |\n|---|---|---|---|\n| No. | 7 | Date | 3 May |\n",
-            [("No.", "7"), ("Date", "3 May")],
+            "| a | b | c | d |\n|---|---|---|---|\n| No. | 7 | Date | 3 May |\n| X | 1 | Y | 2 |\n",
+            [("No.", "7"), ("Date", "3 May"), ("X", "1"), ("Y", "2")],
+        ),
+        (
+            "| Ship | Year | Port |\n|---|---|---|\n| Ada | 1931 | Oslo |\n",
+            [("Ada", "1931"), ("Ship", "Ada"), ("Year", "1931"), ("Port", "Oslo")],
         ),
         ("Plain words alone.\n", []),
     ],

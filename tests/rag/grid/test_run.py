@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.errors import LimitReached, LLMError
+from rag.errors import GridRefused, LimitReached, LLMError
 from rag.grid.cells import CellResult, Words
 from rag.grid.columns import Column
 from rag.grid.grids import Grids
@@ -239,3 +239,94 @@ def test_a_grid_that_is_deleted_meanwhile_ends_its_run(grids: Grids, runs: GridR
     fake.released.set()
     assert job.wait(30)
     assert grids.list() == []
+
+
+def first_key(grids: Grids, grid_id: str) -> tuple[str, str]:
+    return grids.rows(grid_id)[0].cells[0].key
+
+
+def test_one_cell_is_read_again_and_no_other(grids: Grids, runs: GridRuns, fake: FakeLLM):
+    fake.say("May")
+    grid = grids.create("Leases", COLUMNS)
+    job = runs.read_again(grid.id, first_key(grids, grid.id))
+    assert job is not None and job.wait(30)
+    assert states(grids, grid.id) == ["unconfirmed"] + [None] * 5
+    fake.say("June")
+    job = runs.read_again(grid.id, first_key(grids, grid.id))
+    assert job is not None and job.wait(30)
+    cell = grids.rows(grid.id)[0].cells[0]
+    assert (cell.value, cell.again, cell.due) == (Words("June"), False, False)
+    assert len(fake.requests) == 2 and not grids.get(grid.id).running
+
+
+def test_a_locked_cell_is_not_read_again(grids: Grids, runs: GridRuns, fake: FakeLLM):
+    grid = grids.create("Leases", COLUMNS)
+    key = first_key(grids, grid.id)
+    grids.lock(grid.id, key)
+    assert runs.read_again(grid.id, key) is None
+    with pytest.raises(GridRefused, match="no column"):
+        runs.read_again(grid.id, (key[0], "none"))
+    assert fake.requests == []
+
+
+def test_a_cell_that_is_read_again_can_be_stopped_and_keeps_its_value(
+    grids: Grids, runs: GridRuns, fake: FakeLLM
+):
+    fake.say("May")
+    grid = grids.create("Leases", COLUMNS)
+    assert runs.start(grid.id).wait(30)
+    fake.reply(Reply("June", hang=True))
+    asked = len(fake.requests)
+    job = runs.read_again(grid.id, first_key(grids, grid.id))
+    while len(fake.requests) == asked:
+        time.sleep(0.01)
+    assert grids.rows(grid.id)[0].cells[0].again
+    runs.stop(grid.id)
+    assert job is not None and job.wait(20)
+    assert grids.due(grid.id) == []
+    assert grids.rows(grid.id)[0].cells[0].value == Words("May")
+
+
+def test_a_cell_is_read_again_after_the_servers_end(grids: Grids, runs: GridRuns, jobs: Jobs, fake: FakeLLM):
+    fake.reply(Reply("May", hang=True))
+    grid = grids.create("Leases", COLUMNS)
+    runs.read_again(grid.id, first_key(grids, grid.id))
+    while not fake.requests:
+        time.sleep(0.01)
+    jobs.close()
+    assert grids.store.to_read_again() == [grid.id]
+    fake.say("June")
+    later = Jobs(LANES)
+    again = GridRuns(grids, "ann", later)
+    again.recover()
+    if (job := again.job(grid.id)) is not None:
+        assert job.wait(30)
+    later.close()
+    assert states(grids, grid.id) == ["unconfirmed"] + [None] * 5
+    assert grids.store.to_read_again() == []
+
+
+def test_a_failing_model_leaves_what_a_cell_had_before(grids: Grids, runs: GridRuns, fake: FakeLLM):
+    fake.say("May")
+    grid = grids.create("Leases", COLUMNS)
+    assert runs.start(grid.id).wait(30)
+    fake.reply(Reply(status=400, body=b'{"error": {"message": "no"}}'))
+    job = runs.read_again(grid.id, first_key(grids, grid.id))
+    assert job is not None and job.wait(30)
+    assert isinstance(job.error, LLMError)
+    assert grids.rows(grid.id)[0].cells[0].value == Words("May")
+    assert grids.due(grid.id) == [] and "refused the request" in grids.get(grid.id).note
+
+
+def test_a_run_that_is_begun_meanwhile_reads_all(grids: Grids, runs: GridRuns, fake: FakeLLM):
+    fake.reply(Reply("May", hold_after=0))
+    grid = grids.create("Leases", COLUMNS)
+    runs.read_again(grid.id, first_key(grids, grid.id))
+    while not fake.requests:
+        time.sleep(0.01)
+    job = runs.start(grid.id)
+    fake.say("June")
+    fake.released.set()
+    assert job.wait(30)
+    assert states(grids, grid.id) == ["unconfirmed"] * 6
+    assert not grids.get(grid.id).running

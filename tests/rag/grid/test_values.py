@@ -21,7 +21,12 @@ MONEY, NUMBER = Column("m", "M", kind="money"), Column("n", "N", kind="number")
         ("총 4,800만 원", MONEY, [Amount(Decimal(48000000), "KRW")]),
         ("合計132,000円", MONEY, [Amount(Decimal(132000), "JPY")]),
         ("$12 for 3 rooms", NUMBER, [Amount(Decimal(3))]),
-        ("ninety (90) days", NUMBER, [Amount(Decimal(90)), Amount(Decimal(90), "days")]),
+        ("1.50 EUR", MONEY, [Amount(Decimal("1.5"), "EUR")]),
+        ("1.2 million USD", MONEY, [Amount(Decimal(1200000), "USD")]),
+        ("1.5 억원", MONEY, [Amount(Decimal(150000000), "KRW")]),
+        ("2.1 It is 30 days", NUMBER, [Amount(Decimal(30), "days")]),
+        ("제2조 기간은 30일", NUMBER, [Amount(Decimal(30), "days")]),
+        ("ninety (90) days", NUMBER, [Amount(Decimal(90), "days")]),
         ("30일 전에", NUMBER, [Amount(Decimal(30), "days")]),
         (
             "from 12% to 14%",

@@ -1,0 +1,163 @@
+# ruff: noqa: E501 - one case on a line
+"""Cells read from documents of many layouts by the words of a column alone, without a template."""
+
+from decimal import Decimal
+
+import pytest
+
+from rag.factory import make_cell_reader
+from rag.grid.cells import Amount, CellResult, CellValue, Items, Words, YesNo
+from rag.grid.columns import Column, Kind
+from rag.ingest.library import Library
+from storage.database import Database
+from tests.rag.word_vectors import WordVectors
+
+
+@pytest.fixture
+def library(database: Database) -> Library:
+    return Library(database, "ann", lambda: WordVectors("words"))
+
+
+def read(library: Library, text: str, column: Column) -> CellResult:
+    record, _ = library.add("a.md", text.encode())
+    list(library.read(record.id))
+    return make_cell_reader(library, None).read(record.id, column)
+
+
+def amount(number: str, unit: str = "") -> Amount:
+    return Amount(Decimal(number), unit)
+
+
+FORM = "# Form\n\nNet amount      EUR 56.60\nVAT 23 %        EUR 13.02\nAmount payable  EUR 69.62\n"
+CASES: list[tuple[str, str, str, Kind, str, CellValue]] = [
+    (FORM, "VAT", "", "money", "", amount("13.02", "EUR")),
+    (FORM, "Amount payable", "", "money", "", amount("69.62", "EUR")),
+    ("# Order\n\nServer\nAda Quill\n\nTable\n13\n", "Server", "", "text", "", Words("Ada Quill")),
+    (
+        "# Report\n\nBy: /s/ Ada Brunn\nAda Brunn\nChairwoman and Chief Keeper\n",
+        "Chief Keeper",
+        "",
+        "text",
+        "",
+        Words("Ada Brunn"),
+    ),
+    (
+        'The lease is between Mill Estates Ltd ("the landlord") and Ada Quill ("the tenant").\n',
+        "Tenant",
+        "",
+        "text",
+        "",
+        Words("Ada Quill"),
+    ),
+    ("# 계약\n\n제3조(관리비) 을은 매월 7만원을 납부한다.\n", "관리비", "", "money", "", amount("70000", "KRW")),
+    (
+        "# 契約\n\n第2条(業務内容) 品質検査の報告\n第3条(賃金) 月額245,000円\n",
+        "業務内容",
+        "",
+        "text",
+        "",
+        Words("品質検査の報告"),
+    ),
+    (
+        "# Lease\n\nEither party may terminate it by two months' notice in writing.\n",
+        "Notice period",
+        "",
+        "number",
+        "months",
+        amount("2", "months"),
+    ),
+    (
+        "휴가 규정\n\n1. 연차휴가: 1년간 80% 이상 출근한 직원에게 15일을 준다.\n",
+        "연차휴가",
+        "",
+        "number",
+        "일",
+        amount("15", "days"),
+    ),
+    (
+        "# Lease\n\nThe tenant may not keep animals in the flat.\n",
+        "Pets allowed",
+        "May the tenant keep animals?",
+        "yes_no",
+        "",
+        YesNo(False),
+    ),
+    (
+        "휴가 규정\n\n6. 사용하지 아니한 연차휴가는 다음 해로 이월되지 않는다.\n",
+        "이월",
+        "사용하지 않은 연차휴가는 이월되나요?",
+        "yes_no",
+        "",
+        YesNo(False),
+    ),
+    ("# Form\n\nLarge filer ☐ Small filer ☒\n", "Small filer", "", "yes_no", "", YesNo(True)),
+    ("# Form\n\n- [x] Coffee\n- [ ] Tea\n", "Tea", "", "yes_no", "", YesNo(False)),
+    ("# CV\n\n## Skills\n\nCAD, Python\n\n## Languages\n\nEnglish\n", "Skills", "", "list", "", Items(("CAD", "Python"))),
+    (
+        "# Booking\n\n| Month | Nights | Gross amount |\n|---|---|---|\n| May | 3 | NOK 7,350 |\n",
+        "Gross amount",
+        "",
+        "money",
+        "",
+        amount("7350", "NOK"),
+    ),
+    ("# Paper\n\nKeywords: Transit · Deep Learning\n· Open data.\n", "Keywords", "", "list", "", Items(("Transit", "Deep Learning", "Open data"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "question", "kind", "unit", "value"), CASES, ids=[f"{one[1]}-{one[3]}" for one in CASES]
+)
+def test_a_value_is_verified_where_the_layout_says_it(
+    library: Library, text: str, name: str, question: str, kind: Kind, unit: str, value: CellValue
+):
+    result = read(library, text, Column("c", name, question, kind, unit=unit))
+    assert (result.state, result.value) == ("verified", value)
+
+
+STATEMENTS = """\
+# Mill plc
+
+For the quarterly period ended June 30, 2024
+
+| In thousands | June 30, 2024 |
+|---|---|
+| Inventories | 500 |
+
+| In thousands | Three Months Ended June 30, 2024 |
+|---|---|
+| Inventories | (12) |
+
+| In thousands | Three Months Ended June 30, 2024 |
+|---|---|
+| Operating expenses: | |
+| Research | 900 |
+
+Stock compensation was as follows.
+
+| In thousands | Three Months Ended June 30, 2024 |
+|---|---|
+| Research | 70 |
+"""
+
+
+def test_a_point_in_time_is_no_span(library: Library):
+    column = Column("c", "Inventories", "How much were inventories at the end of the period?", "money")
+    assert read(library, STATEMENTS, column).value == amount("500000")
+
+
+def test_the_whole_goes_before_a_part_of_the_same_name(library: Library):
+    assert read(library, STATEMENTS, Column("c", "Research", kind="money")).value == amount("900000")
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("Mill: A History of Mills\n\nText.\n", Column("c", "Customer", "Who is billed?")),
+        ("# Invoice\n\nInvoice    No. 7/24\n", Column("c", "Invoice to")),
+        ("# Report\n\nWe recognized an income tax benefit of $67 million.\n", Column("c", "Income tax", kind="money")),
+        ("# Notes\n\nThe fee is above EUR 15 for guests.\n", Column("c", "Fee", kind="money")),
+    ],
+)  # fmt: skip
+def test_words_that_may_mean_another_thing_verify_nothing(library: Library, text: str, column: Column):
+    assert read(library, text, column).state in ("unconfirmed", "absent")
