@@ -403,8 +403,8 @@ def _verified(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
     _check_ledger(unpacked / LEDGER, manifest, archive)
     for name in found.keys() - manifest.members.keys():
         (unpacked / name).unlink()
-    for folder in {(unpacked / name).parent for name in found}:
-        files.sync(folder)
+    for folder in {folder for name in found for folder in Path(name).parents}:
+        files.sync(unpacked / folder)
     return manifest
 
 

@@ -307,6 +307,21 @@ def test_of_a_restore_that_is_cut_off_the_ledger_is_not_there_before_its_origina
     moved.close()
 
 
+def test_all_that_is_restored_is_on_the_disk_before_it_is_in_place(archive, tmp_path, monkeypatch):
+    restored, flushed, fsync = tmp_path / "new", set(), os.fsync
+
+    def note(fd):
+        if not (restored / VERIFIED).exists():
+            flushed.add(os.fstat(fd).st_ino)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    restoring.restore_into(restored, archive)
+    there = [path for path in restored.rglob("*") if path.suffix != ".lock"]
+    assert len(there) > 6
+    assert [path for path in there if path.stat().st_ino not in flushed] == []
+
+
 PASSPHRASE = "correct horse"
 
 
