@@ -164,5 +164,6 @@ def test_limits_are_set_for_one_person(database, people, ann):
     Account(database, "bob").enter(NOON)
     people.set_limits("ann", {"documents": 3})
     assert (ann.limits(), Account(database, "bob").limits()) == ({"documents": 3}, {})
+    assert {one.id: one.limits for one in people.list()} == {"ann": {"documents": 3}, "bob": {}}
     people.set_limits("ann", {})
     assert ann.limits() == {}

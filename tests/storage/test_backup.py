@@ -113,7 +113,7 @@ def test_a_backup_is_taken_where_nobody_works_too(directory, tmp_path):
 
 def test_a_backup_is_taken_from_a_disk_that_nobody_can_write_to(directory, tmp_path):
     Database.open(directory).close()
-    (directory / "footnote.db-shm").mkdir()  # SQLite cannot make its file, as on such a disk
+    (directory / "footnote.db-wal").mkdir()  # SQLite cannot make its file, as on such a disk
     archives.write(directory, tmp_path / "all.tar", {})
     assert restoring.restore_into(tmp_path / "new", tmp_path / "all.tar").originals == 0
 

@@ -30,3 +30,9 @@ def test_a_cell_that_poses_as_a_marker_or_an_image_is_neither():
 def test_a_range_of_up_to_twenty_markers_is_each_of_them(marker: str, passed: str):
     markers = MarkerFilter(30)
     assert markers.feed(f"Yes{marker}.") + markers.flush() == f"Yes{passed}."
+
+
+@pytest.mark.parametrize("text", ["Yes [1].", "Yes[1].", "Yes  [1][2].", "\t[2]"])
+def test_the_space_before_a_marker_stays_as_it_was(text: str):
+    markers = MarkerFilter(2)
+    assert markers.feed(text) + markers.flush() == text
