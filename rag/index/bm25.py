@@ -27,6 +27,7 @@ _HEAP = (
     32_000_000  # bytes that the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
 )
 _MOST_TERMS = 256  # of a question; a pasted book must not cost a minute
+_SAMPLE = 200  # entries that are looked up by their own ids
 
 
 @lru_cache(maxsize=1)  # every question names its fields
@@ -111,12 +112,18 @@ class TantivyIndex:
             self.damaged = False
 
     def check(self) -> None:
-        """Raise IndexUnusable where a file is not as it was written."""
+        """Raise IndexUnusable where a file is not as it was written, or is another segment's."""
         if self._directory is None:
             return
         with self._writing, self._failures("read"):
             if name := first_damaged(self._directory):
                 raise ValueError(f"{name} is not as it was written")
+            ids = sorted(self.ids())
+            sample = ids[:: max(1, -(-len(ids) // _SAMPLE))]
+            if sample and {id_ for id_, _ in self._hits(_any_of("id", sample, "basic"), len(ids))} != set(
+                sample
+            ):
+                raise ValueError("its files do not belong together")
             self.damaged = False
 
     def add(self, entries: Iterable[Entry]) -> None:

@@ -334,3 +334,17 @@ def test_a_panic_of_the_engine_is_damage(tmp_path: Path, monkeypatch: pytest.Mon
         index.search("cat dog", 40)
     assert type(told.value.__cause__).__name__ == "PanicException"
     assert index.damaged
+
+
+@pytest.mark.parametrize("suffix", [".store", ".term"])
+def test_files_of_two_segments_that_were_exchanged_are_found_by_a_check(tmp_path: Path, suffix: str):
+    written(tmp_path / "words")
+    first, second, *_ = sorted((tmp_path / "words").glob(f"*{suffix}"))
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
+    index = TantivyIndex(tmp_path / "words")
+    with pytest.raises(IndexUnusable):
+        index.check()
+    index.clear()
+    index.check()
