@@ -413,7 +413,7 @@ def _manifest(path: Path, archive: Path) -> Manifest:
         raise _incomplete(archive, "its manifest is too long")
     try:
         return Manifest.from_json(path.read_bytes())
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _incomplete(archive, f"its manifest cannot be read: {error}") from error
 
 

@@ -322,6 +322,33 @@ def test_all_that_is_restored_is_on_the_disk_before_it_is_in_place(archive, tmp_
     assert [path for path in there if path.stat().st_ino not in flushed] == []
 
 
+@pytest.mark.parametrize(
+    ("size", "content", "why"),
+    [((1 << 28) + 1, b"", "too long"), (0, b"[" * 100_000, "cannot be read"), (0, b"\xff", "cannot be read")],
+)
+def test_a_manifest_that_is_none_is_refused_and_a_huge_one_unread(tmp_path, size, content, why):
+    manifest = tmp_path / "manifest.json"
+    manifest.write_bytes(content)
+    if size:
+        os.truncate(manifest, size)  # a hole: it takes no room
+    with pytest.raises(StorageError, match=f"its manifest .*{why}"):
+        restoring._manifest(manifest, tmp_path / "all.tar")
+
+
+def test_the_folder_of_a_backup_is_on_the_disk_once_it_has_its_name(database, tmp_path, monkeypatch):
+    folder, fsync, named = tmp_path / "kept", os.fsync, []
+    folder.mkdir()
+
+    def note(fd):
+        if os.fstat(fd).st_ino == folder.stat().st_ino:
+            named.append((folder / "all.tar").exists())
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    archives.write(database.directory, folder / "all.tar", {})
+    assert named == [True]
+
+
 PASSPHRASE = "correct horse"
 
 
