@@ -101,11 +101,12 @@ def _landlock(libc: ctypes.CDLL, file: Path) -> bool:
 
 
 def _readable() -> Iterator[Path]:
-    """Yield the folders of libraries: never the project's own folder, which may hold the data."""
+    """Yield the folders of libraries: never a folder in which an installation may have its data, too."""
     yield Path(__file__).resolve().parents[2]
-    yield from (Path(sys.prefix), Path(sys.base_prefix))
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local", "/")):
+        yield from (Path(prefix) / name for name in ("lib", "lib32", "lib64"))
     yield from (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
-    yield from map(Path, ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom"))
+    yield from map(Path, ("/usr/share", "/nix/store", "/dev/null", "/dev/urandom"))
     yield from (Path("/etc") / name for name in ("fonts", "ld.so.cache", "localtime", "mime.types"))
 
 

@@ -17,6 +17,7 @@ from rag.ingest.parsers import walls, worker
 given, foreign = map(Path, sys.argv[2:4])
 done = {}
 if sys.argv[1] == "walls":
+    sys.prefix = str(given.parent)  # an installation that has its data beside its libraries
     done["closed"] = walls.close_in(given)
 else:
     sys.addaudithook(worker._forbid)
