@@ -86,10 +86,12 @@ class Moment(TypeDecorator[datetime]):
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
         """Return what reads the driver's value; a damaged one raises UnreadableValue."""
         process = super().result_processor(dialect, coltype)
+        if process is None:
+            return None
 
         def checked(value: object) -> datetime | None:
             try:
-                return process(value) if process else None
+                return process(value)
             except ValueError as error:
                 raise UnreadableValue("a value in it cannot be read") from error
 
