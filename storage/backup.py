@@ -403,8 +403,8 @@ def _verified(unpacked: Path, found: dict[str, str], archive: Path) -> Manifest:
     _check_ledger(unpacked / LEDGER, manifest, archive)
     for name in found.keys() - manifest.members.keys():
         (unpacked / name).unlink()
-    for folder in {(unpacked / name).parent for name in found}:
-        files.sync(folder)
+    for folder in {folder for name in found for folder in Path(name).parents}:
+        files.sync(unpacked / folder)
     return manifest
 
 
@@ -413,7 +413,7 @@ def _manifest(path: Path, archive: Path) -> Manifest:
         raise _incomplete(archive, "its manifest is too long")
     try:
         return Manifest.from_json(path.read_bytes())
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _incomplete(archive, f"its manifest cannot be read: {error}") from error
 
 

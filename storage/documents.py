@@ -471,7 +471,6 @@ class Documents(OwnerStore):
             replaced = row.replaces
             if replaced is not None:
                 row.replaces, row.updated = None, now()
-                session.flush()
                 _follow_replacement(session, replaced, row.id)
                 _copy_tags(session, replaced, row.id)
                 _move_cells(session, replaced, row.id)

@@ -1,6 +1,7 @@
 """The ledger's SQLite file: connections, a read-only check, copies of it, and error messages."""
 
 import errno
+import json
 import shlex
 import shutil
 import sqlite3
@@ -9,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
@@ -30,14 +31,28 @@ PRAGMAS = (
 )
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_NOT_UTF_8 = "Could not decode to UTF-8"  # begins what Python says, which goes on with the text
 _ORPHANS = "rows refer to others that do not exist"
 _NEEDED = 1 << 20  # bytes: less free space than this explains a failed write
+
+
+class UnreadableValue(sqlite3.DatabaseError):
+    """Value that is not as it was written, which no check of SQLite's finds."""
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON column; raises UnreadableValue."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UnreadableValue("a value in it cannot be read") from error
 
 
 def engine(path: Path) -> Engine:
     """Make an engine that sets PRAGMAS on every connection and issues BEGIN itself."""
     made = create_engine(
         URL.create("sqlite", database=str(path)),
+        json_deserializer=read_json,
         pool_size=8,
         max_overflow=24,
         pool_timeout=BUSY_SECONDS,
@@ -238,6 +253,15 @@ def _storage_error(error: BaseException | None, directory: Path) -> StorageError
         )
     if code in _BUSY:
         return StorageBusy(_busy(directory))
+    if isinstance(error, UnreadableValue) or str(error).startswith(_NOT_UTF_8):
+        return DatabaseDamaged(
+            N_(
+                "The ledger {directory} is damaged ({reason}) and was left as it is. {advice}",
+                directory=directory / LEDGER,
+                reason="a value in it cannot be read",
+                advice=advice(directory),
+            )
+        )
     if code in _DAMAGED:
         return DatabaseDamaged(
             N_(

@@ -34,6 +34,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from storage.errors import AccountClosed
 from storage.i18n import N_
+from storage.sqlite import UnreadableValue
 
 BATCH = 400  # ids in one statement, below the 999 parameters that every SQLite allows even where used twice
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -81,6 +82,20 @@ class Moment(TypeDecorator[datetime]):
 
     impl = DateTime(timezone=True)
     cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None] | None:
+        """Return what reads the driver's value; a damaged one raises UnreadableValue."""
+        process = super().result_processor(dialect, coltype)
+        if process is None:
+            return None
+
+        def checked(value: object) -> datetime | None:
+            try:
+                return process(value)
+            except ValueError as error:
+                raise UnreadableValue("a value in it cannot be read") from error
+
+        return checked
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """Restore the zone; a server gives its own."""

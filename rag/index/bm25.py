@@ -12,6 +12,7 @@ from typing import Any
 import tantivy
 
 from rag.errors import IndexUnusable
+from rag.index.exact import evenly
 from rag.index.lexical import Entry, LexicalIndex, Ranked, inverse_frequency
 from rag.index.word_files import first_damaged
 
@@ -20,6 +21,7 @@ _PANIC = "PanicException"  # a BaseException that no module exports
 _HEAP = (
     32_000_000  # bytes that the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
 )
+_SAMPLE = 200  # entries that are looked up by their own ids
 
 
 @lru_cache(maxsize=1)  # every question names its fields
@@ -69,12 +71,15 @@ class TantivyIndex(LexicalIndex):
             self.damaged = False
 
     def check(self) -> None:
-        """Raise IndexUnusable where a file is not as it was written."""
+        """Raise IndexUnusable where a file is not as it was written, or is another segment's."""
         if self._directory is None:
             return
         with self._writing, self._failures("read"):
             if name := first_damaged(self._directory):
                 raise ValueError(f"{name} is not as it was written")
+            sample = evenly(sorted(self.ids()), _SAMPLE)
+            if sample and dict(self._hits(_any_of("id", sample, "basic"), len(sample))).keys() != set(sample):
+                raise ValueError("its files do not belong together")
             self.damaged = False
 
     def add(self, entries: Iterable[Entry]) -> None:

@@ -81,6 +81,7 @@ def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(
     assert any(line.get("document") and line["kind"] == "embed" for line in told)
     log = server.log.read_text("utf-8")
     assert "canary" not in log and "Traceback" not in log and "word1" not in log
+    assert "upload_file" not in log  # its address has the session's id
 
 
 def test_an_answer_that_does_not_end_in_time_is_marked_as_interrupted_with_what_there_is(

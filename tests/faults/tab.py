@@ -161,6 +161,7 @@ class Tab:
             subprotocols=named,  # type: ignore[arg-type]
             max_size=None,
             max_queue=None,  # what the server says is taken at once, whenever it is read
+            ping_interval=None,  # no browser asks whether a busy server is there
             proxy=None,
         )
         self._socket = self._open.enter_context(connecting)

@@ -169,6 +169,21 @@ def deep(before: str, after: str, depth: int, inner: str = "harbour") -> str:
     return before * depth + inner + after * depth
 
 
+def deep_word(before: str, depth: int) -> bytes:
+    """Return a Word document of elements in elements."""
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    after = "".join(f"</{name}>" for name in reversed(before.strip("<>").split("><")))
+    body = deep(before, after, depth, "<w:p><w:r><w:t>harbour</w:t></w:r></w:p>")
+    return f"<w:document {space}><w:body>{body}</w:body></w:document>".encode()
+
+
+def deep_slide(depth: int) -> bytes:
+    """Return a slide of groups in groups."""
+    space = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
+    tree = deep("<p:grpSp>", "</p:grpSp>", depth, "")
+    return f"<p:sld {space}><p:cSld><p:spTree>{tree}</p:spTree></p:cSld></p:sld>".encode()
+
+
 def tar() -> bytes:
     """Return an archive with a path that climbs out."""
     import tarfile
@@ -300,6 +315,14 @@ FILES: dict[str, tuple[str, Make]] = {
                 b'officeDocument/2006/relationships/image" Target="../../../../etc/passwd"/></Relationships>'
             },
         ),
+    ),
+    "docx of deep controls": (
+        "a.docx",
+        changed(makers.docx, {"word/document.xml": deep_word("<w:sdt><w:sdtContent>", 3000)}),
+    ),
+    "pptx of deep groups": (
+        "a.pptx",
+        changed(makers.pptx, {"ppt/slides/slide1.xml": deep_slide(2000)}),
     ),
     "odt of deep lists": (
         "a.odt",

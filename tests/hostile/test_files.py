@@ -16,6 +16,8 @@ REFUSED = {
     "odt of a billion laughs": "declares XML entities",
     "ods that reads a file": "declares XML entities",
     "odt whose styles laugh": "declares XML entities",
+    "docx of deep controls": "nested too deeply",
+    "pptx of deep groups": "nested too deeply",
     "odt of deep lists": "no sound XML|nested too deeply",
     "odt of deep spans": "no sound XML|nested too deeply",
     "png of sixty thousand squared": "larger than 100 megapixels",

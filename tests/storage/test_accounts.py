@@ -8,7 +8,7 @@ from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import AccountClosed, NotFound
 from storage.lab import QuestionSets
-from storage.records import Holdings, Used
+from storage.records import ChunkSpan, Holdings, Used
 from storage.sources import SourceStore
 from storage.tables import AccountRemoval, Base
 
@@ -160,9 +160,21 @@ def test_what_each_holds_is_told_apart(database, people, ann):
     assert counted == {"ann": (Holdings(2, 30), 0), "bob": (Holdings(1, 3), 1)}
 
 
+def test_passages_are_ones_own_and_those_of_named_documents_left_out(database, ann):
+    ids = {}
+    for owner, name, count in (("ann", "a.md", 2), ("ann", "b.md", 3), ("bob", "c.md", 5)):
+        documents = Documents(database, owner)
+        record, _ = documents.add(name, f"{count:064d}", 1)
+        documents.save_chunks(record.id, "word " * count, [], [ChunkSpan(n, n + 1) for n in range(count)])
+        ids[name] = record.id
+    assert (ann.passages(), ann.passages([ids["b.md"], ids["c.md"]])) == (5, 2)
+    assert Account(database, "cem").passages() == 0
+
+
 def test_limits_are_set_for_one_person(database, people, ann):
     Account(database, "bob").enter(NOON)
     people.set_limits("ann", {"documents": 3})
     assert (ann.limits(), Account(database, "bob").limits()) == ({"documents": 3}, {})
+    assert {one.id: one.limits for one in people.list()} == {"ann": {"documents": 3}, "bob": {}}
     people.set_limits("ann", {})
     assert ann.limits() == {}

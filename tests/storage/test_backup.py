@@ -113,7 +113,7 @@ def test_a_backup_is_taken_where_nobody_works_too(directory, tmp_path):
 
 def test_a_backup_is_taken_from_a_disk_that_nobody_can_write_to(directory, tmp_path):
     Database.open(directory).close()
-    (directory / "footnote.db-shm").mkdir()  # SQLite cannot make its file, as on such a disk
+    (directory / "footnote.db-wal").mkdir()  # SQLite cannot make its file, as on such a disk
     archives.write(directory, tmp_path / "all.tar", {})
     assert restoring.restore_into(tmp_path / "new", tmp_path / "all.tar").originals == 0
 
@@ -305,6 +305,48 @@ def test_of_a_restore_that_is_cut_off_the_ledger_is_not_there_before_its_origina
     for record in Documents(moved, "ann").list():
         assert Files(restored, "ann").path(record.sha256).stat().st_size == record.size
     moved.close()
+
+
+def test_all_that_is_restored_is_on_the_disk_before_it_is_in_place(archive, tmp_path, monkeypatch):
+    restored, flushed, fsync = tmp_path / "new", set(), os.fsync
+
+    def note(fd):
+        if not (restored / VERIFIED).exists():
+            flushed.add(os.fstat(fd).st_ino)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    restoring.restore_into(restored, archive)
+    there = [path for path in restored.rglob("*") if path.suffix != ".lock"]
+    assert len(there) > 6
+    assert [path for path in there if path.stat().st_ino not in flushed] == []
+
+
+@pytest.mark.parametrize(
+    ("size", "content", "why"),
+    [((1 << 28) + 1, b"", "too long"), (0, b"[" * 100_000, "cannot be read"), (0, b"\xff", "cannot be read")],
+)
+def test_a_manifest_that_is_none_is_refused_and_a_huge_one_unread(tmp_path, size, content, why):
+    manifest = tmp_path / "manifest.json"
+    manifest.write_bytes(content)
+    if size:
+        os.truncate(manifest, size)  # a hole: it takes no room
+    with pytest.raises(StorageError, match=f"its manifest .*{why}"):
+        restoring._manifest(manifest, tmp_path / "all.tar")
+
+
+def test_the_folder_of_a_backup_is_on_the_disk_once_it_has_its_name(database, tmp_path, monkeypatch):
+    folder, fsync, named = tmp_path / "kept", os.fsync, []
+    folder.mkdir()
+
+    def note(fd):
+        if os.fstat(fd).st_ino == folder.stat().st_ino:
+            named.append((folder / "all.tar").exists())
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", note)
+    archives.write(database.directory, folder / "all.tar", {})
+    assert named == [True]
 
 
 PASSPHRASE = "correct horse"

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from storage.accounts import People
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents, owners
@@ -154,6 +155,30 @@ def test_damage_while_running_is_named(directory):
         database.check()
     with pytest.raises(DatabaseDamaged, match="is damaged"):
         Documents(database, "ann").chunk_ids()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "documents SET updated = '2026-99-99 00:00:00.000000'",
+        "documents SET created = 'x'",
+        "documents SET name = CAST(X'54C3' AS TEXT)",
+        "document_texts SET text = CAST(X'FFFE' AS TEXT)",
+        "users SET limits = '{'",
+    ],
+)
+def test_a_value_that_no_check_finds_is_damage_told_without_its_words(directory, harm):
+    backup = filled(directory)
+    with closing(sqlite3.connect(directory / "footnote.db")) as other, other:
+        other.execute(f"UPDATE {harm}")
+    database = Database.open(directory)
+    documents = Documents(database, "ann")
+    with pytest.raises(DatabaseDamaged, match=r"\(a value in it cannot be read\)") as told:
+        People(database).list()
+        for record in documents.list():
+            documents.text(record.id)
+    assert str(backup) in str(told.value) and "�" not in str(told.value)
     database.close()
 
 

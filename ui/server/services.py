@@ -28,9 +28,7 @@ class RenderPriority:
     def start(self, chat: str) -> None:
         """Record that a question was sent in a chat."""
         with self._lock:
-            now = self._clock()
-            self._since = {other: since for other, since in self._since.items() if now - since < MAX_WAIT}
-            self._since[chat] = now
+            self._since = {**self._waiting(), chat: self._clock()}
 
     def finish(self, chat: str) -> None:
         """Record that the passages were found or the answer has ended."""
@@ -40,8 +38,11 @@ class RenderPriority:
     def others_waiting(self, chat: str) -> bool:
         """Return True while another chat waits."""
         with self._lock:
-            now = self._clock()
-            return any(other != chat and now - since < MAX_WAIT for other, since in self._since.items())
+            return any(other != chat for other in self._waiting())
+
+    def _waiting(self) -> dict[str, float]:
+        now = self._clock()
+        return {chat: since for chat, since in self._since.items() if now - since < MAX_WAIT}
 
 
 ADMINISTRATORS_ONLY = N_("Only administrators can change settings.")

@@ -170,6 +170,8 @@ _NO_MEMORY = re.compile(
     rb"bad_alloc|MemoryError|memory allocation|cannot allocate memory|out of memory|not enough memory", re.I
 )
 """What libraries of parsers write when they get no memory."""
+_DEEP = b"Excessive depth in document"
+"""What libxml2 writes of elements in elements, thousands deep."""
 
 
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:
@@ -182,7 +184,7 @@ def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: in
         return N_(
             "{what} needs more than {megabytes} MB of memory to read.", what=what, megabytes=memory >> 20
         )
-    if status == TOO_DEEP:
+    if status == TOO_DEEP or _DEEP in complaint:
         return N_("{what} is nested too deeply to read.", what=what)
     if status < 0:
         return N_("{what} is damaged: it made its reader crash.", what=what)

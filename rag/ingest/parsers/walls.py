@@ -32,9 +32,22 @@ io_uring_setup 425 425 | keyctl 250 219 | add_key 248 217 | perf_event_open 298 
 renameat 264 38 | renameat2 316 276 | unlink 87 - | unlinkat 263 35 | rmdir 84 - | mkdir 83 -
 mkdirat 258 34 | link 86 - | linkat 265 37 | symlink 88 - | symlinkat 266 36 | mknod 133 -
 mknodat 259 33 | creat 85 - | truncate 76 45 | chmod 90 - | fchmod 91 52 | fchmodat 268 53 | chown 92 -
-fchown 93 55 | lchown 94 - | fchownat 260 54 | utimensat 280 88
+fchown 93 55 | lchown 94 - | fchownat 260 54 | utimensat 280 88 | fchmodat2 452 452 | utime 132 -
+utimes 235 - | futimesat 261 - | setxattr 188 5 | lsetxattr 189 6 | fsetxattr 190 7 | removexattr 197 14
+lremovexattr 198 15 | fremovexattr 199 16 | setxattrat 463 463 | removexattrat 466 466
+file_setattr 469 469 | tkill 200 130 | rt_sigqueueinfo 129 138 | rt_tgsigqueueinfo 297 240
+setpriority 141 140 | ioprio_set 251 30 | sched_setaffinity 203 122 | sched_setscheduler 144 119
+sched_setparam 142 118 | sched_setattr 314 274 | process_madvise 440 440 | process_mrelease 448 448
+kcmp 312 272 | migrate_pages 256 238 | move_pages 279 239 | shmget 29 194 | shmat 30 196
+shmctl 31 195 | semget 64 190 | semop 65 193 | semctl 66 191 | semtimedop 220 192 | msgget 68 186
+msgsnd 69 189 | msgrcv 70 188 | msgctl 71 187 | mq_open 240 180 | mq_unlink 241 181 | chroot 161 51
+pivot_root 155 41 | umount2 166 39 | fsopen 430 430 | fspick 433 433 | move_mount 429 429
+open_tree 428 428 | mount_setattr 442 442 | open_by_handle_at 304 265 | fanotify_init 300 262
+personality 135 92
 """
 """Calls that fail with EPERM, with their numbers on x86-64 and on aarch64 (linux/arch/*/syscall tables)."""
+_OWN = "tgkill 234 131 | prlimit64 302 261"
+"""Calls that may only be about this process: a library ends itself by one, and asks for its limits."""
 _MACHINES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}  # column, audit name, `clone`
 _CLONE3 = 435
 
@@ -88,11 +101,12 @@ def _landlock(libc: ctypes.CDLL, file: Path) -> bool:
 
 
 def _readable() -> Iterator[Path]:
-    """Yield the folders of libraries: never the project's own folder, which may hold the data."""
+    """Yield the folders of libraries: never a folder in which an installation may have its data, too."""
     yield Path(__file__).resolve().parents[2]
-    yield from (Path(sys.prefix), Path(sys.base_prefix))
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, "/usr", "/usr/local", "/")):
+        yield from (Path(prefix) / name for name in ("lib", "lib32", "lib64"))
     yield from (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))
-    yield from map(Path, ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom"))
+    yield from map(Path, ("/usr/share", "/nix/store", "/dev/null", "/dev/urandom"))
     yield from (Path("/etc") / name for name in ("fonts", "ld.so.cache", "localtime", "mime.types"))
 
 
@@ -113,12 +127,12 @@ class _Program(ctypes.Structure):
 
 
 def _seccomp(libc: ctypes.CDLL) -> bool:
-    steps = b"".join(_filter(platform.machine()))
+    steps = b"".join(_filter(platform.machine(), os.getpid()))
     program = _Program(len(steps) // 8, steps)
     return bool(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) == 0)
 
 
-def _filter(machine: str) -> list[bytes]:
+def _filter(machine: str, process: int) -> list[bytes]:
     """Return the steps of the filter: unknown machines and the calls of the table fail, threads may begin."""
     column, name, clone = _MACHINES[machine]
     forbidden, unknown, allowed = _end(errno.EPERM), _end(errno.ENOSYS), _step(_RETURN, _ALLOW)
@@ -128,19 +142,31 @@ def _filter(machine: str) -> list[bytes]:
         _step(_LOAD, _NUMBER),
         *(_step(_AT_LEAST, _X32, no=1), forbidden),
         *(_step(_EQUAL, _CLONE3, no=1), unknown),  # its flags lie behind a pointer; libraries fall back
-        *_each(_numbers(column), forbidden),
+        *_each(_numbers(_CALLS, column), forbidden),
         *(
-            _step(_EQUAL, clone, no=3),
+            _step(_EQUAL, clone, no=4),
             _step(_LOAD, _FIRST_ARGUMENT),
             _step(_HAS_BIT, _THREAD, yes=1),
             forbidden,
+            allowed,
         ),
+        *(step for number in _numbers(_OWN, column) for step in _own(number, process, forbidden, allowed)),
         allowed,
     ]
 
 
-def _numbers(column: int) -> list[int]:
-    told = [call.split()[1 + column] for line in _CALLS.strip().splitlines() for call in line.split("|")]
+def _own(number: int, process: int, forbidden: bytes, allowed: bytes) -> Iterator[bytes]:
+    """Yield the steps that allow a call whose first argument is this process, or 0, which means it, too."""
+    yield _step(_EQUAL, number, no=5)
+    yield _step(_LOAD, _FIRST_ARGUMENT)
+    yield _step(_EQUAL, 0, yes=2)
+    yield _step(_EQUAL, process, yes=1)
+    yield forbidden
+    yield allowed
+
+
+def _numbers(calls: str, column: int) -> list[int]:
+    told = [call.split()[1 + column] for line in calls.strip().splitlines() for call in line.split("|")]
     return [int(number) for number in told if number != "-"]
 
 

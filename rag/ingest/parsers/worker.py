@@ -24,9 +24,11 @@ _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of `unshare`
 _EVENTS = """
 socket.__new__ socket.connect socket.bind socket.sendto socket.sendmsg socket.getaddrinfo socket.gethostbyname
 subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty os.kill os.killpg
-os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown
+os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod os.chown os.utime os.setxattr
+os.removexattr resource.prlimit
 """
 _CALLS = frozenset(_EVENTS.split())
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 """Audit events that a parser never causes; the rest of the guard where the kernel has no walls."""
 
 
@@ -52,8 +54,13 @@ def leave_network() -> None:
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in _CALLS:
+    if event in _CALLS or (event == "open" and _writes(*arguments)):
         raise PermissionError(f"a parser may not do {event}{arguments!r}")
+
+
+def _writes(file: object, _: object, flags: int) -> bool:
+    """Return True where a file would be made, emptied or written; what is open already may be."""
+    return bool(flags & _WRITING) and not isinstance(file, int)
 
 
 def load(path: Path, name: str) -> tuple[dict[str, Any], bytes]:

@@ -27,8 +27,11 @@ def test_the_word_index_is_made_anew_alone(capsys, tmp_path):
     footnote(capsys, data, "ingest", tmp_path / "castle.md")
     before = folder(data)
     [words] = data.glob("indexes/*/words")
-    for path in words.glob("*.idx"):
-        path.write_bytes(b"")
-    status, out, _ = footnote(capsys, data, "reindex", "--words")
-    assert status == 0 and "The words of 1 passages are indexed anew." in out
-    assert folder(data) == before
+    for harm in (b"", None):  # a damaged one, and one that is sound
+        segments = list(words.glob("*.idx"))
+        for path in segments if harm is not None else ():
+            path.write_bytes(harm)
+        status, out, _ = footnote(capsys, data, "reindex", "--words")
+        assert status == 0 and "The words of 1 passages are indexed anew." in out
+        assert folder(data) == before
+        assert list(words.glob("*.idx")) and not any(path.exists() for path in segments)

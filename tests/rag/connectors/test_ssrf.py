@@ -4,7 +4,8 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 
 import pytest
 
-from rag.connectors.ssrf import display_url, is_public, parse_url
+from rag.connectors.ssrf import display_url, is_public, parse_allowed, parse_url
+from rag.errors import AddressRefused
 
 NOT_REACHABLE = [
     "0.0.0.0/8",
@@ -105,3 +106,45 @@ def test_an_address_of_100_characters_is_shown_whole_and_a_longer_one_shortened(
     whole = "https://a.example/".ljust(100, "x")
     assert display_url(whole) == whole
     assert display_url(whole + "y") == whole[:99] + "…"
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "allowed"),
+    [
+        ("any.org", "8.8.8.8", True),
+        ("any.org", "::ffff:8.8.8.8", True),
+        ("Wiki.CORP", "192.168.1.1", True),
+        ("wiki.corp", "::ffff:192.168.1.1", True),
+        ("wiki.corp", "fd00::1", True),
+        ("other.corp", "192.168.1.1", False),
+        ("other.corp", "fd00::1", False),
+        ("other.corp", "10.1.1.1", True),
+        ("other.corp", "::ffff:10.1.1.1", True),
+        ("wiki.corp", "169.254.169.254", False),
+        ("wiki.corp", "fe80::1", False),
+    ],
+)
+def test_a_private_address_is_allowed_by_its_name_or_its_network_only(host: str, address: str, allowed: bool):
+    found = (host, ip_address(address)) in parse_allowed(["wiki.corp", "10.0.0.0/8"])
+    assert found is allowed
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://ann:pw@a.example/",
+        "https://ann@a.example/",
+        "https://-a.example/",
+        "https://[fe80::1%25eth0]/",
+        f"https://{'a.' * 126}ab/",
+    ],
+)
+def test_a_url_with_a_user_or_without_a_host_is_refused(url: str):
+    with pytest.raises(AddressRefused):
+        parse_url(url)
+
+
+def test_a_host_is_written_as_in_dns():
+    hosts = ("A.Example.", "b\u00fccher.example", "[2001:DB8::1]", f"{'a.' * 126}a")
+    named = ("a.example", "xn--bcher-kva.example", "2001:db8::1", f"{'a.' * 126}a")
+    assert tuple(parse_url(f"https://{host}/").host for host in hosts) == named

@@ -117,12 +117,25 @@ def test_another_number_of_entries_than_was_written_is_found_by_a_check(tmp_path
 def test_a_panic_of_the_engine_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     written(tmp_path / "words")
     monkeypatch.setattr("rag.index.bm25.first_damaged", lambda _: None)
-    for path in (tmp_path / "words").glob("*.*"):
-        if path.suffix in (".idx", ".term", ".fast", ".store", ".fieldnorm"):
-            content = path.read_bytes()
-            path.write_bytes(b"\xff" * (len(content) - 120) + content[-120:])
+    for path in (tmp_path / "words").glob("*.idx"):
+        content = path.read_bytes()
+        path.write_bytes(b"\x7f" * (len(content) - 160) + content[-160:])  # the end tells where fields begin
+    index = TantivyIndex(tmp_path / "words")
+    with pytest.raises(IndexUnusable) as told:
+        index.search("cat dog", 40)
+    assert type(told.value.__cause__).__name__ == "PanicException"
+    assert index.damaged
+
+
+@pytest.mark.parametrize("suffix", [".store", ".term"])
+def test_files_of_two_segments_that_were_exchanged_are_found_by_a_check(tmp_path: Path, suffix: str):
+    written(tmp_path / "words")
+    first, second, *_ = sorted((tmp_path / "words").glob(f"*{suffix}"))
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
     index = TantivyIndex(tmp_path / "words")
     with pytest.raises(IndexUnusable):
-        index.search("cat dog", 40)
-    if not index.stale:
-        assert index.damaged
+        index.check()
+    index.clear()
+    index.check()

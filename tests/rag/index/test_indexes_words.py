@@ -172,3 +172,17 @@ def test_damage_to_the_one_that_answers_is_mended_from_the_ledger(copy: Path, ha
         library.recover()
         assert in_step(library) and not library.indexes.words.outdated
         assert not TantivyIndex(folder, analysers=find()).stale
+
+
+def test_damage_that_a_search_met_is_mended_without_waiting_for_the_clock(copy: Path):
+    with closing(Database.open(copy)) as database, closing(open_library(database, ())) as library:
+        words = library.indexes.words
+        assert not words.due()
+        for path in copy.glob("indexes/*/words/*.idx"):
+            content = path.read_bytes()
+            path.write_bytes(b"\x7f" * (len(content) - 160) + content[-160:])
+        with pytest.raises(IndexUnusable):
+            words.answering.search("moat castle2", 3)
+        assert words.due()
+        words.recover()
+        assert not words.due() and in_step(library) and finds(library, "castle2")

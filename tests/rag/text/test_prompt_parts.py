@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rag.passage import Passage
-from rag.text.prompt_parts import count_fitting, fenced
+from rag.text.prompt_parts import count_fitting, count_tokens, fenced
 
 PASSAGE = Passage("c", "d", "a.pdf", "", 2, "Rules", 0, 5, "words", about="Apple, 10-Q")
 OPENING = '<passage number="1" document="a.pdf" about="Apple, 10-Q" page="2" heading="Rules">'
@@ -45,3 +45,8 @@ def test_texts_fit_up_to_the_last_token_and_the_first_in_any_case():
     assert [count_fitting(["한국어", "한국", "한"], tokens) for tokens in (6, 5, 4, 0)] == [3, 2, 1, 1]
     assert count_fitting(["한국어", "한국"], 6, between=1) == 1
     assert count_fitting(["한국어", "한국"], 7, between=1) == 2
+
+
+def test_letters_beyond_latin_are_a_token_each():
+    assert count_tokens("\u024f" * 7) == 2
+    assert count_tokens("\u0250" * 7) == 7

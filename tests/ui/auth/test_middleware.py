@@ -21,7 +21,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from ui.auth.identity import LocalUser, OpenID, Proxy
-from ui.auth.middleware import AUTH_MODE, PERSON, AuthMiddleware
+from ui.auth.middleware import AUTH_MODE, PERSON, AuthMiddleware, Sessions
 
 NEAR, FAR = "127.0.0.1", "127.0.0.2"  # two computers that are one
 PROXY = Proxy("x-forwarded-user", (ip_network(f"{NEAR}/32"),))
@@ -292,3 +292,14 @@ def test_a_session_is_resumed_only_with_the_sign_in_cookie_of_its_owner(monkeypa
 def test_where_nobody_signs_in_every_session_is_resumed():
     with standing(LocalUser()) as port:
         assert resumed(port, "any") == ["any"]
+
+
+def test_of_more_sessions_than_are_remembered_the_oldest_is_forgotten():
+    sessions = Sessions()
+    for number in range(10_000):
+        sessions.admit(f"{number}", "ann")
+    sessions.admit("0", "ann")
+    assert sessions.owner_of("1") == "ann"
+    sessions.admit("one more", "bob")
+    assert sessions.owner_of("1") is None
+    assert [sessions.owner_of(id_) for id_ in ("0", "2", "one more")] == ["ann", "ann", "bob"]

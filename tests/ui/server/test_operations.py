@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from api.operations import operation_routes
 from rag.index.indexes import SCRUB_SECONDS
+from rag.index.word_files import first_damaged
 from rag.ingest.queue import SCRUB
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Reply
@@ -49,12 +50,17 @@ def test_a_word_index_that_is_damaged_while_it_answers_mends_itself(here: Worksp
     list(here.library.index(here.library.add("note.md", b"The deposit is three months' rent.")[0].id))
     services.services().warm_up()
     before = here.library.retriever("bm25", 3).invoke("deposit")
-    for path in tmp_path.glob("data/indexes/*/words/*"):
+    (words,) = tmp_path.glob("data/indexes/*/words")
+    for path in words.iterdir():
         if path.suffix in (".fieldnorm", ".term"):
             path.write_bytes(path.read_bytes()[:-9] + b"\x7f" * 9)
+    assert first_damaged(words)
+    here.ingest.scrub_if_due()
+    assert not services.services().jobs.running(here.owner, SCRUB) and first_damaged(words)  # once an hour
     here.library.indexes.words.checked -= 2 * SCRUB_SECONDS
     here.ingest.scrub_if_due()
     assert wait_until(lambda: services.services().jobs.running(here.owner, SCRUB) == 0)
+    assert first_damaged(words) is None
     assert here.library.retriever("bm25", 3).invoke("deposit") == before
     assert checks(200)["index"]["usable"]
 

@@ -86,6 +86,18 @@ def test_files_that_fill_what_an_archive_may_unpack_to_are_taken(
         archive.read_zip(zipped(tmp_path / "y", {"a.txt": half, "b.txt": half + b"x"}))
 
 
+def test_ten_damaged_files_of_an_archive_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in (("a.txt", b"Rope."), *((f"b{n}.txt", b"Veldham") for n in range(12))):
+            made.writestr(name, text)
+    path.write_bytes(path.read_bytes().replace(b"Veldham", b"veldham"))  # their checksums are others now
+    document = archive.read_zip(path)
+    assert [name for name, _ in document.attached] == ["a.txt"]
+    named = ", ".join(f"b{n}.txt" for n in range(10))
+    assert str(document.note) == f"Damaged, and not unpacked: {named}."
+
+
 def test_files_inside_are_in_memory_one_at_a_time(tmp_path: Path) -> None:
     members = {f"{letter}.txt": letter.encode() * (20 << 20) for letter in "abcd"}
     unpacked = unpack("all.zip", [zipped(tmp_path / "x", members).read_bytes()])
