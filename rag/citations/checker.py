@@ -87,9 +87,10 @@ class Judge(Protocol):
 
 Status = Literal["verified", "differs", "related", "unsupported"]
 VERIFIED = 0.55
-VERIFIED_UNSPACED = 0.8
-"""Least scores of a verified citation; the second for sentences in Korean, Japanese or Chinese script, of
-which only the content words count."""
+VERIFIED_UNSPACED = 0.6
+VERIFIED_KOREAN = 0.85
+"""Least scores of a verified citation; the second for sentences in Japanese or Chinese script, whose pairs of
+letters match by chance more often; the third for Korean ones, of which only the content words count."""
 OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
@@ -450,6 +451,8 @@ _PARTS = ("differs", "unsupported", "related", "verified")
 
 
 def _threshold(claim: Sentence) -> float:
+    if claim.korean:
+        return VERIFIED_KOREAN
     return VERIFIED_UNSPACED if claim.unspaced else VERIFIED
 
 
@@ -615,7 +618,7 @@ def _nearer(claim: Sentence, told: Sentence, units: Sequence[Sentence]) -> Sente
 
 
 def _anchor(claim: Sentence, units: Sequence[Sentence]) -> Sentence:
-    return max(units, key=lambda unit: claim.share(unit.given))
+    return max(units, key=lambda unit: claim.share(unit.words))
 
 
 def _forms(claim: Sentence, given: Collection[str]) -> float:

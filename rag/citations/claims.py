@@ -64,12 +64,12 @@ LIGHT = frozenset(tokens_of(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
 LIGHT_WEIGHT = 0.2
 JOINT_WEIGHT = 0.05
-"""Weight of a pair of letters between words, in scripts without spaces."""
+"""Weight of a pair of Korean letters of which one is of a particle or an ending."""
 LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_COUNTED = re.compile(NUMBER.pattern + r"\s?[一-鿿가-힣]?", re.IGNORECASE)
-"""Number with its unit in scripts without spaces, which are compared by value."""
-_HAN = re.compile("(?<![一-鿿々])[一-鿿](?![一-鿿々]{2})")
+_KOREAN = re.compile("[\uac00-\ud7a3]")
+_COUNTED = re.compile(NUMBER.pattern + r"\s?[가-힣]?", re.IGNORECASE)
+"""Number with its Korean unit, which are compared by value."""
 _BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
 _PIECE = re.compile(
     r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
@@ -111,12 +111,12 @@ class Sentence:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """Weight of each token; in scripts without spaces the pairs of letters of a word weigh 1 together.
+        """Weight of each token; the pairs of letters of a Korean content word weigh 1 together.
 
-        >>> Sentence("橋は開通した", 0, 6).weights
-        {'橋は': 0.05, 'は開': 0.05, '開通': 1.0, '通し': 0.05, 'した': 0.05, '橋': 1.0}
+        >>> Sentence("다리가 개통했다", 0, 8).weights
+        {'다리': 1.0, '리가': 0.05, '개통': 1.0, '통했': 0.05, '했다': 0.05}
         """
-        if not self.unspaced:
+        if not self.korean:
             return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
         found = dict.fromkeys(self.sequence, JOINT_WEIGHT)
         for word in self.content:
@@ -131,11 +131,11 @@ class Sentence:
         return content_words(_COUNTED.sub(" ", self.undated.said))
 
     def is_retold(self, anchor: "Sentence", window: "Sequence[Sentence]") -> bool:
-        """Return True where a Korean or Japanese sentence has only numbers and content words of others.
+        """Return True where a Korean sentence has only numbers and content words of others.
 
         The words must stand in one sentence in their order; those of the topic may stand anywhere.
         """
-        if not self.unspaced:
+        if not self.korean:
             return False
         given = joined(window) | {piece for unit in window for piece in unit.surface}
         wanted = {piece for piece in self.surface if piece[0].isdigit()}
@@ -144,11 +144,6 @@ class Sentence:
         topic = _TOPIC.match(self.said)
         rest = [word for word in self.content if not (topic and word in topic[0])]
         return bool(re.search(".*?".join(map(re.escape, rest)), anchor.said, re.DOTALL))
-
-    @cached_property
-    def given(self) -> frozenset[str]:
-        """Tokens, and words of a single Chinese letter."""
-        return self.words | frozenset(_HAN.findall(self.said))
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -197,6 +192,11 @@ class Sentence:
         return bool(_UNSPACED.search(self.text))
 
     @cached_property
+    def korean(self) -> bool:
+        """True where it has Korean letters, and so words divided by spaces, compared by their content."""
+        return bool(_KOREAN.search(self.text))
+
+    @cached_property
     def _latin(self) -> frozenset[str]:
         return latin_words(self.folded)
 
@@ -234,7 +234,7 @@ def _likeness(word: str, given: Collection[str]) -> float:
 
 def joined(parts: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of several sentences."""
-    return frozenset[str]().union(*(part.given for part in parts))
+    return frozenset[str]().union(*(part.words for part in parts))
 
 
 def outline(text: str) -> list[str]:
@@ -308,9 +308,7 @@ def _tells(word: str) -> bool:
 
 _TOPIC = re.compile(r"[^、,が]{1,40}?は|[^,]{0,40}?[가-힣`](?:은|는)(?=\s)")
 """Topic of a Korean or Japanese sentence."""
-_NO_SUBJECT = re.compile(
-    r"(?:彼女?|これ|それ|あれ|그|그녀|이것|그것)ら?(?:は|은|는)|.*(?:에는|에서는|으?로는|には|では|とは|からは)\Z"
-)
+_NO_SUBJECT = re.compile(r"(?:그|그녀|이것|그것)(?:은|는)|.*(?:에는|에서는|으?로는)\Z")
 """Topic that is a pronoun, or a place or time."""
 
 
@@ -322,11 +320,11 @@ def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
 
 
 def has_other_topic(claim: Sentence, anchor: Sentence) -> bool:
-    """Return True where the topics of a Korean or Japanese sentence and of its source differ.
+    """Return True where the topics of a Korean sentence and of its source differ.
 
     One that is a pronoun, or a place or time, is not compared.
 
-    >>> has_other_topic(Sentence("父は町を去った。", 0, 0), Sentence("母は町を去った。", 0, 0))
+    >>> has_other_topic(Sentence("아버지는 떠났다.", 0, 0), Sentence("어머니는 떠났다.", 0, 0))
     True
     """
     ours, theirs = _TOPIC.match(claim.said), _TOPIC.match(anchor.said)
@@ -500,7 +498,7 @@ def find_contradiction(
         ("mode", lambda: other_mode(claim.text, anchor.text)),
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
-        ("topic", lambda: claim.unspaced and has_other_topic(claim, anchor)),
+        ("topic", lambda: claim.korean and has_other_topic(claim, anchor)),
         ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
         ("word", lambda: is_altered_copy(claim, anchor) and not claim.is_retold(anchor, window)),
         ("order", lambda: not by_value and is_reordered(claim, window, passage)),
