@@ -40,7 +40,7 @@ _WORDS, _VECTORS, _MARKER = "words", "vectors", b"footnote"
 
 @dataclass
 class _Known:
-    """What was read of a table since its last write; a write puts an empty one in its place."""
+    """Values read from a table since its last write; a write puts an empty one in its place."""
 
     languages: set[str] | None = None
     frequencies: dict[str, int] = field(default_factory=dict)  # entries that have a token
