@@ -201,6 +201,7 @@ class _Held:
     """Table of a vector index, made for the first vectors; shared by the views of one index."""
 
     table: LanceTable | None
+    graph_of: int = 0  # vectors when the graph was last made; those since have graphs of their own
     searched: bool = False
     closed: bool = False
     making: RLock = field(default_factory=RLock)
@@ -223,6 +224,8 @@ class LanceVectorIndex(VectorIndex):
         with self._errors("opened"):
             there = (directory / f"{_VECTORS}.lance").exists()
             self._held = _Held(LanceTable(directory, _VECTORS) if there else None)
+            if (table := self._held.table) and table.has_index("vector"):
+                self._held.graph_of = table.count()
 
     @classmethod
     def from_texts(cls, *_: Any, **__: Any) -> "LanceVectorIndex":
@@ -247,8 +250,10 @@ class LanceVectorIndex(VectorIndex):
             table = self._made(rows.shape[1])
             origins = [str(metadatas[row].get("document_id") or "") for row in last]
             table.put(_arrow([ids[row] for row in last], origins, rows[last]))
-            if table.count() >= GRAPH_FROM and not table.has_index("vector"):
+            count = table.count()
+            if count >= max(GRAPH_FROM, 2 * self._held.graph_of):
                 table.index("vector", index_types().HnswSq(distance_type="cosine"))
+                self._held.graph_of = count
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
         """Remove entries, all of them without `ids`; unknown ids are no error."""
