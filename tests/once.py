@@ -9,7 +9,9 @@ text anywhere but in tests of attacks and crashes, any kind in the tests of what
 import copy
 import json
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path, PurePath
 from ssl import SSLContext
 from threading import Lock
@@ -89,6 +91,8 @@ def _bytes(ledger: Path) -> bytes:
     """Return a ledger in use as one file."""
     copied = ledger.with_name("migrated")
     sqlite.copy(ledger, copied)
+    with closing(sqlite3.connect(copied)) as opened:  # so that no connection has to change that later
+        opened.execute("PRAGMA journal_mode = WAL")
     content = copied.read_bytes()
     copied.unlink()
     return content

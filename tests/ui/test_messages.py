@@ -24,11 +24,12 @@ CONSTANTS = {"_HTML", "_CSS", "_JS"}
 SERVER = {"headers.py", "operations.py", "middleware.py"}
 """Modules that answer programs and browsers before there is a page."""
 NAMES = {"Footnote", "Pasted text.md", "Open WebUI", "Markdown", "Say yes.", "MRR, 95 %"} | {
+    "The page that you have requested does not seem to exist. Running the app's main page.",
     *("RecursiveCharacterTextSplitter", "MarkdownHeaderTextSplitter", "Ctrl+Shift+O"),
     *("Accept-Language", "{} · Footnote"),
     *("Recall@1", "Recall@5", "Recall@10"),
 }
-"""Names, and what is asked of a model."""
+"""Names, what is asked of a model, and what Streamlit says in English."""
 
 
 def reads_like_text(text: str) -> bool:

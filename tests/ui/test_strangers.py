@@ -26,7 +26,7 @@ from rag.quota import Quota
 from rag.settings import load
 from rag.workspace import Workspace
 from storage.database import Database
-from storage.records import Message, Role, TurnRecord
+from storage.records import FigureSpan, Message, Role, TurnRecord
 from storage.tables import Base
 from tests.storage.test_owners import belongings
 
@@ -58,6 +58,11 @@ LIBRARY = {
     "rebuild_vectors": None,
     "recover": None,
     "reindex": None,
+    "add_description": lambda my, ids: my.add_description(
+        ids["document"], 0, FigureSpan(1, "words", 0, 0, 5), "mine", "eye"
+    ),
+    "admit_figures": None,
+    "figures_of": lambda my, ids: my.figures_of(ids["document"]),
     "embed": lambda my, ids: my.embed(ids["document"]),
     "facts_of": lambda my, ids: my.facts_of(ids["document"]),
     "index": lambda my, ids: my.index(ids["document"]),
@@ -77,6 +82,11 @@ CONVERSATION = {
 INGEST = {
     "all_running": None,
     "embed_anew": None,
+    "describe": lambda my, ids: my.describe(ids["document"]),
+    "describe_if_due": None,
+    "describing": None,
+    "describing_failed": None,
+    "stop_describing": None,
     "follow_setting": None,
     "go_on": None,
     "grow": None,
@@ -182,11 +192,13 @@ GRIDS = {
         ids["grid"], (ids["document"], "c1"), CellResult("absent"), "mine", (0.0, 0)
     ),
     "correct": lambda my, ids: my.correct(ids["grid"], (ids["document"], "c1"), Words("mine")),
+    "ask_again": lambda my, ids: my.ask_again(ids["grid"], (ids["document"], "c1")),
     "lock": lambda my, ids: my.lock(ids["grid"], (ids["document"], "c1")),
 }
 GRID_RUNS = {
     "recover": None,
     "start": lambda my, ids: my.start(ids["grid"]),
+    "read_again": lambda my, ids: my.read_again(ids["grid"], (ids["document"], "c1")),
     "job": lambda my, ids: my.job(ids["grid"]),
     "stop": lambda my, ids: my.stop(ids["grid"]),
     "remove": lambda my, ids: my.remove(ids["grid"]),

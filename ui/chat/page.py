@@ -83,6 +83,7 @@ def _show_around(conversation: ConversationRecord | None, here: Workspace, limit
 
 def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
+        st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
     elif document_panel.PARAMETER in st.query_params:
         document_panel.show_chosen(here)

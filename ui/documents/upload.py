@@ -145,9 +145,13 @@ def show_report(place: str, here: Workspace, *, listed: bool = False) -> None:
 
 
 def _added(lines: Sequence[UploadLine]) -> str:
-    if len(lines) == 1:
-        return _("{name}: {reason}.", name=label(lines[0].name, 60), reason=translated(lines[0].outcome))
-    return ngettext("{count} file added", "{count} files added", len(lines))
+    """Return how many files were added, and what became of each other one."""
+    others = [line for line in lines if len(lines) == 1 or line.outcome != _OUTCOMES["new"]]
+    said = [
+        _("{name}: {reason}.", name=label(line.name, 60), reason=translated(line.outcome)) for line in others
+    ]
+    added = len(lines) - len(others)
+    return "  \n".join([ngettext("{count} file added", "{count} files added", added)] * bool(added) + said)
 
 
 @st.fragment(run_every=LOOK)
