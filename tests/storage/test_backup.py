@@ -6,6 +6,7 @@ import shutil
 import stat
 import tarfile
 from io import BytesIO
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -111,15 +112,22 @@ def test_a_backup_is_taken_where_nobody_works_too(directory, tmp_path):
     assert archives.write(directory, tmp_path / "all.tar", {}).originals == 0
 
 
-def test_a_backup_is_taken_from_a_disk_that_nobody_can_write_to(directory, tmp_path):
+def open_and_close(directory: Path) -> None:
+    """Make a ledger that nobody has open; SQLite leaves its files where nothing was written since."""
     Database.open(directory).close()
+    for suffix in ("-wal", "-shm"):
+        (directory / f"footnote.db{suffix}").unlink(missing_ok=True)
+
+
+def test_a_backup_is_taken_from_a_disk_that_nobody_can_write_to(directory, tmp_path):
+    open_and_close(directory)
     (directory / "footnote.db-wal").mkdir()  # SQLite cannot make its file, as on such a disk
     archives.write(directory, tmp_path / "all.tar", {})
     assert restoring.restore_into(tmp_path / "new", tmp_path / "all.tar").originals == 0
 
 
 def test_a_ledger_that_cannot_be_read_is_named_with_its_own_folder(directory, tmp_path):
-    Database.open(directory).close()
+    open_and_close(directory)
     (directory / "footnote.db-wal").write_bytes(b"unfinished" * 400)
     (directory / "footnote.db-shm").mkdir()
     with pytest.raises(StorageError, match=f"The ledger in {directory} could not be used"):
