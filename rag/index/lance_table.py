@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag.index.exact import batches
+from rag.index.vector_index import Hits
 from rag.text.document import clean
 
 MOST_UNINDEXED = 1_000  # rows outside the indexes, or a tenth of the table, from which they are taken in
@@ -33,9 +34,6 @@ FULL = "there is no space left on its disk. Free some, then try again."
 _PANIC = "PanicException"  # a BaseException that no module exports
 _PLACE = re.compile(r",? \S+\.rs(:\d+)*")
 _DETAIL = 200  # letters of an error
-Scored = list[tuple[str, float]]
-"""Ids with a score or a distance, best first."""
-
 log = logging.getLogger(__name__)
 
 
@@ -153,7 +151,7 @@ class LanceTable:
 
     def best_matches(
         self, tokens: str, k: int, column: str = "id", values: Collection[str] | None = None
-    ) -> Scored:
+    ) -> Hits:
         """Return at most `k` (id, BM25 score) of rows that have any of the tokens, and one of the values."""
         search = self._table.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
         if values is None:
@@ -165,7 +163,7 @@ class LanceTable:
         chosen = found.filter(pc.is_in(found[column], pa.array(list(values))))
         return _pairs(chosen.slice(0, k), "_score")
 
-    def nearest(self, vector: Sequence[float], k: int, where: str | None) -> Scored:
+    def nearest(self, vector: Sequence[float], k: int, where: str | None) -> Hits:
         """Return at most `k` (id, cosine distance) of rows with a "vector", closest first."""
         search = self._table.search(list(vector), vector_column_name="vector").distance_type("cosine")
         search = search.ef(max(BREADTH, 2 * k)).refine_factor(REFINED).select(["id", "_distance"]).limit(k)
@@ -229,7 +227,7 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _pairs(found: pa.Table, score: str) -> Scored:
+def _pairs(found: pa.Table, score: str) -> Hits:
     return list(zip(found["id"].to_pylist(), map(float, found[score].to_pylist()), strict=True))
 
 
