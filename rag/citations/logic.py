@@ -14,8 +14,8 @@ from itertools import pairwise
 from rag.citations.words import tokens_of
 
 _CLASSES = r"""
-all    : \b(?:all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
-most   : \b(?:most(?! \w+ed\b)|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
+all    : \b(?:(?<!almost )(?<!nearly )all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
+most   : \b(?:most(?! \w+ed\b)|almost all|nearly all|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
 only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|sólo|solamente|únicamente)\b|오직|뿐|에만|(?<=[가-힣])(?<!지)만(?:이|을|은)?\s|だけ|のみ|しか|唯一|仅|只有
 some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
@@ -23,13 +23,28 @@ _MODES = r"""
 possible : (?-i:\b(?:may|MAY)\b|\AMay\b(?!,?\s+\d))|\b(?:might|could|can(?:not)?|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|(?:て|で)も?(?:よい|良い|いい|構わない|かまわない)|可以|能够|也许
 duty     : \b(?:must|should|shall|ought|need(?:s|ed)? to|have to|has to|had to|requir\w+|mandatory|muss|müssen|soll\w*|doit|doivent|debe[n]?|tiene[n]? que)\b|해야|하여야|되어야|의무|필요|なければ|べき|必要|義務|ねばなら|必须|应该
 plan     : \b(?:expect\w*|plan(?:s|ned)? (?:to|on)|planned|planning|intend\w*|forecast\w*|anticipat\w*|aim(?:s|ed)?|will|going to|wird|werden|erwart\w+|prévo\w+|esper\w+|planea\w*)\b|예상|예정|계획|전망|것이다|予定|見込|予想|計画|見通し|预计|计划|将
-doubt    : \b(?:alleg\w+|claim\w*|reportedly|apparently|likely|probabl\w+|believed?|thought to|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|여겨[지진졌]|전해[지진졌]|생각된|可能性|とされ|と(?:は)?(?:考え|思わ|見ら|み|言わ|いわ)(?:ら)?れ|らしい|ようだ|推定|推測|据说|似乎
+doubt    : \b(?:alleg\w+|claim\w*|reportedly|supposedly|presumably|apparently|likely|probabl\w+|believed?|thought to|said to|considered|regarded as|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|여겨[지진졌]|전해[지진졌]|생각된|可能性|とされ|と(?:は)?(?:考え|思わ|見ら|み|言わ|いわ)(?:ら)?れ|らしい|ようだ|推定|推測|据说|似乎
 """
 _CONDITION = re.compile(
-    r"\b(?:if|unless|provided|only when|(?:when|whenever|once) (?:\w+ing|you|your|an?|any|all|each|there is|there are)|as long as|in case|except|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
+    r"\b(?:if|unless|provided|only when|as long as|in case|except|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
     r"|[가-힣](?:으)?면[,\s]|경우[,에\s](?!가)|한해|제외|(?:れば|なら|たら)[、\s]|場合|限り|除[きくい]|如果|除非|只要",
     re.IGNORECASE,
 )
+_WHEN = re.compile(
+    r"\b(?:when(?:ever)?|once(?! (?:an?|per|every|again|more|in)\b))\s(?P<clause>[^,;.:()]+)", re.IGNORECASE
+)
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|became|began|broke|brought|built|came|chose|fell|felt|fought|found|gave|got|grew|held|kept|knew|left"
+    r"|lost|made|met|paid|ran|rose|said|sat|saw|sent|sold|spoke|stood|thought|told|took|turned|went|won|wrote)\b"
+    r"|(?<!\bis)(?<!\bare)(?<!\bbe)(?<!\bbeen)(?<!\bhas)(?<!\bhave)(?<!\bthe)(?<!\ban)(?<!\ba)\s[a-z]{2,}ed\b",
+    re.IGNORECASE,
+)
+
+
+def _conditions(text: str) -> int:
+    """Return how many conditions a text states; "when it was built" is a time, "when it is built" a condition."""
+    clauses = (match["clause"] for match in _WHEN.finditer(text))
+    return _times(_CONDITION, text) + sum(not _PAST.search(clause) for clause in clauses)
 
 
 def _patterns(lines: str) -> dict[str, re.Pattern[str]]:
@@ -59,7 +74,7 @@ since  : \bsince\b
 """,
         r"""
 with    : \b(?:includ(?:es?|ed|ing)|such as|for example)\b|포함|含[むめみま]|包括
-except  : \b(?:except(?:ing)?|exclud(?:es?|ed|ing)|other than|apart from|exempt\w*)\b|제외|除[くきいか]|除外|除了
+except  : \b(?:except(?:ing)?|exclud(?:es?|ed|ing)|other than|apart from|exception of|exempt\w*)\b|제외|除[くきいか]|除外|除了
 without : \bwithout\b|없이|無しに|なしに
 """,
         r"""
@@ -126,7 +141,8 @@ def other_quantifier(claim: str, evidence: str) -> bool:
     """
     near = part_about(claim, evidence)
     ours, theirs = _have(QUANTIFIERS, claim), _have(QUANTIFIERS, near)
-    if ours & {"all", "most", "only"} - _have(QUANTIFIERS, evidence):
+    added = _count(QUANTIFIERS, claim) - _count(QUANTIFIERS, evidence)
+    if added.keys() & {"all", "most", "only"}:
         return True
     if "only" in theirs - ours and _ALSO.search(claim):
         return True
@@ -160,6 +176,7 @@ def _details(claim: str, evidence: str) -> bool:
 
 
 _UNSURE = ("possible", "doubt")
+_DOUBTFUL = {mode: MODES[mode] for mode in _UNSURE}
 
 
 def other_mode(claim: str, evidence: str) -> bool:
@@ -187,7 +204,7 @@ def is_hedged(claim: str) -> bool:
     >>> is_hedged("Sales may reach 5."), is_hedged("Sales reached 5.")
     (True, False)
     """
-    return bool(_have(MODES, claim) or _CONDITION.search(claim))
+    return bool(_have(MODES, claim) or _conditions(claim))
 
 
 def drops_condition(claim: str, evidence: str) -> bool:
@@ -197,9 +214,11 @@ def drops_condition(claim: str, evidence: str) -> bool:
     True
     >>> drops_condition("Sign the form.", "When applying by mail, sign the form.")
     True
+    >>> [drops_condition("It closes.", told) for told in ("When the wind rises, it closes.", "When he came, it closes.")]
+    [True, False]
     """
     near = part_about(claim, evidence)
-    return len(_CONDITION.findall(near)) > len(_CONDITION.findall(claim))
+    return _conditions(near) > _conditions(claim)
 
 
 def qualified(before: str, after: str) -> bool:
@@ -212,11 +231,7 @@ def qualified(before: str, after: str) -> bool:
     """
     ahead = _PARTS.split(before)[-1]
     behind = _PARTS.split(after)[0]
-    return any(
-        pattern.search(text)
-        for pattern in (_CONDITION, *(MODES[mode] for mode in _UNSURE))
-        for text in (ahead, behind)
-    )
+    return any(_conditions(text) or _have(_DOUBTFUL, text) for text in (ahead, behind))
 
 
 _UP = re.compile(

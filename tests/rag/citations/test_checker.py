@@ -96,6 +96,11 @@ RULES = {
     "The lake is stocked annually with brown trout.": "The lake is stocked monthly with brown trout.",
     "The orbiter lasted until September 2003.": "The orbiter lasted since September 2003.",
     "Over the years the staff became skilled.": "Over the months the staff became skilled.",
+    "When the tide rises, the lower gate closes.": "The lower gate closes.",
+    "The lower gate closes once the tide has passed five metres.": "The lower gate closes.",
+    "The bridge is considered the oldest of the county.": "The bridge is the oldest of the county.",
+    "The orchard supposedly holds forty kinds of pear.": "The orchard holds forty kinds of pear.",
+    "Almost all guests stayed, and many guests sang along.": "Almost all guests stayed, and all guests sang along.",
     "회원이라면 입장료가 무료이다.": "입장료가 무료이다.",
     "이 다리는 1932년에 지어진 것으로 추정된다.": "이 다리는 1932년에 지어졌다.",
     "회원은 대부분 투표해야 한다.": "회원은 모두 투표해야 한다.",
@@ -114,6 +119,11 @@ def test_one_word_or_clause_that_matters_is_no_detail(told, said):
 def test_a_condition_of_another_part_is_none_of_this_one():
     told = "If you are late, call the office; the museum opens at nine, and dogs may come in."
     assert Checker([passage(told)]).check("The museum opens at nine.").status == "verified"
+
+
+def test_a_time_in_the_past_is_no_condition():
+    told = "When the old mill burned down in 1894, the town moved its archive to the chapel."
+    assert Checker([passage(told)]).check("The town moved its archive to the chapel.").status == "verified"
 
 
 KESTREL = next(text for text in SPACED if text.startswith("Kestrel Foods reported"))
