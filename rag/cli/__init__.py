@@ -14,6 +14,8 @@ from rag.i18n import ENGLISH, N_, in_language, supported
 from rag.settings import load
 from rag.telemetry import disable_tracing
 
+STANDARD_OUTPUT = 1
+READER_GONE = 141  # as the shell says of a program that a closed pipe ended
 MODULES = (serve, doctor, ingest, ask, check, grid, evaluate, export, keys, mcp, admin)
 
 
@@ -38,13 +40,18 @@ def _run(options: Options) -> int:
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     disable_tracing()
     try:
-        return int(options.command(load({"data": options.data}), options))
+        status = int(options.command(load({"data": options.data}), options))
+        sys.stdout.flush()
+        return status
     except FootnoteError as error:
         say(str(error))
         return 2
     except KeyboardInterrupt:
         say(N_("stopped; what was begun goes on at the next start."))
         return 130
+    except BrokenPipeError:  # who reads it has enough, as in `footnote ask ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)
+        return READER_GONE
 
 
 def parser() -> Parser:

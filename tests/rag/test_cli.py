@@ -198,3 +198,17 @@ def test_neither_torch_nor_the_parsers_are_imported_to_ask(tmp_path):
         "sys.exit(bool(unwanted & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", check], capture_output=True).returncode == 0
+
+
+def test_a_reader_of_its_output_may_leave(tmp_path, files):
+    footnote_command = [sys.executable, "-m", "rag.cli", "--data", str(tmp_path / "data")]
+    subprocess.run([*footnote_command, "ingest", str(files)], check=True, capture_output=True)
+    asked = subprocess.Popen(
+        [*footnote_command, "ask", "When was the castle built?"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    asked.stdout.close()
+    assert asked.wait(60) == 141
+    assert asked.stderr.read() == b""
+    asked.stderr.close()
