@@ -8,7 +8,7 @@ from rag.chat.whole_question import WholeQuestion
 from rag.citations.cite import Citation
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
-from rag.retrieval.items import NamedItem, find_items, find_mentions
+from rag.retrieval.items import NamedItem, count_is_stated, find_items, find_mentions
 from rag.retrieval.overview import central_sentences, section_on
 from rag.retrieval.sentences import Pick
 from rag.text.language import language
@@ -51,6 +51,8 @@ def answer_whole(
     documents: Mapping[str, DocumentProfile],
 ) -> WholeAnswer | None:
     """Return the answer to a question about all of `passages`; None where nothing in them answers it so."""
+    if asked.counted and count_is_stated(question, asked.subject, passages):
+        return None
     if asked.kind == "overview":
         return _picked(question, passages, central_sentences(passages))
     if asked.kind == "topic":

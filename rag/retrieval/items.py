@@ -16,6 +16,7 @@ from functools import cache
 
 from rag.passage import Passage
 from rag.text.dates import find_periods
+from rag.text.language import STOP_WORDS, words_of
 from rag.text.sentences import sentences
 from rag.text.tables import read_tables
 from rag.text.tokenize import tokens
@@ -307,6 +308,38 @@ def _typed_items(kind: frozenset[str], number: int, passage: Passage) -> Iterato
 
 def _sentence_of(text: str, at: int) -> tuple[int, int]:
     return next(((a, b) for a, b in sentences(text) if a <= at < b), (at, min(len(text), at + LONGEST)))
+
+
+_WORD = re.compile(r"[^\s(),;:]+")
+_COUNTS = words_of(
+    "one two three four five six seven eight nine ten eleven twelve dozen twenty thirty forty fifty hundred"
+)
+_BETWEEN = 3  # words from a number to what it counts: "nine newly elected trustees"
+_ASKED = frozenset(tokens(" ".join(("many", *STOP_WORDS["en"])), "en"))
+
+
+def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) -> bool:
+    """Return True where a sentence says how many of a kind, and all else that an English question names.
+
+    >>> text = "In May the members elected nine new trustees."
+    >>> passages = [Passage("c", "d", "a", "", None, "", 0, len(text), text)]
+    >>> asked = ("How many trustees were elected?", "How many trustees were paid?")
+    >>> [count_is_stated(question, "trustees", passages) for question in asked]
+    [True, False]
+    """
+    kind = tokens(subject)
+    wanted = frozenset(tokens(question)) - _ASKED
+    if wanted <= frozenset(kind):
+        return False
+    told = (passage.text[start:end] for passage in passages for start, end in sentences(passage.text))
+    return any(wanted <= frozenset(tokens(text)) and _counts(kind[-1], text) for text in told)
+
+
+def _counts(thing: str, text: str) -> bool:
+    """Return True for a text with a number shortly before a word whose token is `thing`."""
+    words = _WORD.findall(text)
+    numbers = [at for at, word in enumerate(words) if word[0].isdigit() or word.casefold() in _COUNTS]
+    return any(thing in tokens(" ".join(words[at + 1 : at + 2 + _BETWEEN])) for at in numbers)
 
 
 def find_mentions(subject: str, passages: Sequence[Passage]) -> list[NamedItem]:

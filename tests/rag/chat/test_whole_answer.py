@@ -101,6 +101,13 @@ def test_a_list_that_is_searched_says_how_little_of_the_scope_was_read():
     assert Coverage(1, 2, 2) in events
 
 
+def test_a_number_that_a_sentence_states_is_quoted_rather_than_counted():
+    listed = f"{NOTES}\n\nYears:\n\n- 1931\n- 1932"
+    found = [PASSAGES[0], Passage("c3", "2", "ledger.md", "", None, "", 50, 50 + len(listed), listed)]
+    _, done, _ = asked("How many years is the mill of Brunn let for?", found)
+    assert "nine years" in done.text and "1931" not in done.text
+
+
 @pytest.mark.parametrize("question", ["When does the lease begin?", "List all penguins"])
 def test_coverage_is_said_only_of_a_list_and_of_what_was_read(question: str):
     events, _, _ = asked(question, PASSAGES[:1] if "lease" in question else ())
