@@ -29,7 +29,15 @@ from rag.chat.extractive import decide
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
-from rag.chat.rework import ANSWERS, Rework, rework_asked, rework_continued, without_reworks
+from rag.chat.rework import (
+    ANSWERS,
+    SURE,
+    SURE_ALONE,
+    Rework,
+    rework_asked,
+    rework_continued,
+    without_reworks,
+)
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -335,13 +343,13 @@ class RagPipeline:
             yield from _reply_events(reply)
             return
         reworkable = not turn.goes_on and bool(answered(turn.turns, 1))
-        if reworkable and (kind := rework_asked(turn.question)) is not None:
+        if reworkable and (kind := self._rework_asked(turn.question)) is not None:
             yield Condensed(turn.question)
             yield from self._rework(kind, turn)
             return
         standalone = make_standalone(
             turn.question,
-            without_reworks(turn.history),
+            without_reworks(turn.history, turn.turns),
             reworkable=reworkable,
             llm=self._recorded("rephrase", turn),
             rarity=self.corpus.rarity,
@@ -517,6 +525,11 @@ class RagPipeline:
             if turn.cancelled():
                 raise Cancelled(N_("The answer was stopped."))
             yield passage
+
+    def _rework_asked(self, question: str) -> Rework | None:
+        """Return the kind of rework that a question asks for; a model is asked where that is not sure."""
+        asks_model = self.llm is not None and not self.llm.settings.brief
+        return rework_asked(question, self.embedder, sure=SURE_ALONE if asks_model else SURE)
 
     def _rework(self, kind: Rework, turn: Request, *, so_far: str = "") -> Iterator[Event | Aside]:
         """Yield the events of earlier answers reworked from their stored passages."""

@@ -1,15 +1,23 @@
 """Rework of the last answer: recognise a request for it, and quote the answer again without a model.
 
-A rework ("Make it shorter.", "In Korean, please.") is not searched. The patterns are data, beside the phrases
-of small talk in rag/chat/phrases; a message matches where each of its sentences does.
+A rework ("Make it shorter.", "In Korean, please.") is not searched. Short ones are listed as patterns, beside
+the phrases of small talk in rag/chat/phrases; a message matches where each of its sentences does. Others are
+told by the vector of the message, where the embedding model is one that weights were fitted for
+(benchmarks/rework.py).
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
 
 from rag.chat.extractive import AnswerPart, quoted_part
 from rag.chat.past_turns import PastTurn, answered, share_numbers
@@ -22,12 +30,17 @@ Rework = Literal["shorter", "form", "compare", "recall"]
 ANSWERS: Mapping[Rework, int] = MappingProxyType({"shorter": 1, "form": 1, "compare": 2, "recall": 6})
 """Number of newest answers that each kind of rework works on."""
 LONGEST_REQUEST = 240  # characters; a longer message is a question of its own
+WEIGHTS = Path(__file__).parent / "phrases" / "rework_weights.json"
+SURE = 0.6
+"""Least probability of a rework told by vectors: a question taken for a rework is not searched."""
+SURE_ALONE = 0.9
+"""The same where a language model decides about the others."""
 _SENTENCE_ENDS = re.compile(r"[.!?;…。！？；\n]+")
 _IGNORED = re.compile(r"[^\w\s'-]+")
 _PART = re.compile(r"<([a-z]+)>")
 
 
-def rework_asked(message: str) -> Rework | None:
+def rework_asked(message: str, embedder: Embeddings | None = None, *, sure: float = SURE) -> Rework | None:
     """Return the kind of rework that a message asks for; None where it is another question.
 
     >>> [rework_asked(text) for text in ("Make it shorter, please.", "표로 정리해 줘", "韓国語に訳して")]
@@ -37,6 +50,10 @@ def rework_asked(message: str) -> Rework | None:
     """
     if len(message) > LONGEST_REQUEST:
         return None
+    return _listed(message) or _told_by_vector(message, embedder, sure)
+
+
+def _listed(message: str) -> Rework | None:
     found: set[Rework] = set()
     for sentence in filter(str.strip, _SENTENCE_ENDS.split(message)):
         kind = _kind_of(sentence)
@@ -44,6 +61,27 @@ def rework_asked(message: str) -> Rework | None:
             return None
         found |= {kind} if kind else set()
     return next((kind for kind in ("compare", "recall", "form", "shorter") if kind in found), None)
+
+
+def _told_by_vector(message: str, embedder: Embeddings | None, sure: float) -> Rework | None:
+    """Return the likeliest kind of rework, if one is asked for with probability `sure` at least."""
+    weights = _weights().get(getattr(embedder, "name", ""))
+    if embedder is None or weights is None or not message.strip():
+        return None
+    vector = np.asarray([*embedder.embed_query(message), 1.0])
+    scores = {kind: float(np.dot(row, vector)) for kind, row in weights.items()}
+    top = max(scores.values())
+    shares = {kind: float(np.exp(score - top)) for kind, score in scores.items()}
+    asked = sum(share for kind, share in shares.items() if kind != "new")
+    if asked / sum(shares.values()) < sure:
+        return None
+    return max(ANSWERS, key=shares.__getitem__)
+
+
+@cache
+def _weights() -> Mapping[str, Mapping[str, Sequence[float]]]:
+    """Return the weights of each kind, and of "new", by embedding model; the last one stands alone."""
+    return cast("Mapping[str, Mapping[str, Sequence[float]]]", json.loads(WEIGHTS.read_text("utf-8")))
 
 
 def _kind_of(sentence: str) -> Rework | None:
@@ -76,21 +114,30 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
     return pattern
 
 
-def without_reworks(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def without_reworks(
+    history: Sequence[tuple[str, str]], turns: Sequence[PastTurn] = ()
+) -> list[tuple[str, str]]:
     """Return the turns of a history, as roles and texts, whose words tell what a later question is about.
+
+    Of `turns`, those were reworks that have the passages of the turn before them.
 
     >>> told = [("user", "Who dug?"), ("assistant", "Ann."), ("user", "Shorter."), ("assistant", "A.")]
     >>> without_reworks(told)
     [('user', 'Who dug?'), ('assistant', 'Ann.')]
     """
+    worked = {turn.question for before, turn in pairwise(answered(turns, len(turns))) if _same(before, turn)}
     kept: list[tuple[str, str]] = []
     reworked = False
     for role, text in history:
         if role == "user":
-            reworked = rework_asked(text) is not None
+            reworked = text in worked or rework_asked(text) is not None
         if not reworked:
             kept.append((role, text))
     return kept
+
+
+def _same(before: PastTurn, turn: PastTurn) -> bool:
+    return [one.id for one in before.passages] == [one.id for one in turn.passages]
 
 
 def rework_continued(turns: Sequence[PastTurn], passages: Sequence[Passage]) -> Rework | None:

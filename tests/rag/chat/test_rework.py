@@ -8,7 +8,7 @@ from rag.chat.conversation import Conversation
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import RagPipeline
 from rag.chat.prompts import CONVERSATION, conversation_text, rework_messages
-from rag.chat.rework import rework_asked
+from rag.chat.rework import rework_asked, without_reworks
 from rag.citations.cite import Citation
 from rag.jobs import never
 from rag.models.llm import LLM
@@ -18,6 +18,7 @@ from rag.text.prompt_parts import count_tokens
 from storage.answers import Traces
 from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.shelf import Shelf, ask
+from tests.rag.word_vectors import WordVectors
 
 ANSWER = "The castle of Aldenburg was built in 1432 [1]. The lamp burned whale oil [2]."
 
@@ -81,6 +82,38 @@ def test_a_request_to_rework_the_answer_is_recognised(message):
 )
 def test_another_question_is_not_taken_for_a_rework(message):
     assert rework_asked(message) is None
+
+
+TOLD = {
+    "長いので短くしてください": "shorter",
+    "can you flesh that out, my boss wont be happy with three lines": "form",
+    "which of your points was about termination?": "recall",
+    "番号を振って手順の形にしてもらえますか?": "form",
+    "너무 짧은데 조금만 더 풀어서 써줄래?": "form",
+}
+
+
+@pytest.mark.parametrize(("message", "kind"), TOLD.items(), ids=str)
+def test_what_no_phrase_lists_is_told_by_its_vector(embedder, message, kind):
+    assert rework_asked(message) is None
+    assert rework_asked(message, embedder) == kind
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "And in 2022?",
+        "Is there a shorter notice period?",
+        "手数料の表を見せて",
+        "해지 통보 기간은 더 짧게 정해져 있나요?",
+    ],
+)
+def test_a_question_that_sounds_like_one_is_none_by_its_vector(embedder, message):
+    assert rework_asked(message, embedder) is None
+
+
+def test_a_model_without_weights_tells_nothing():
+    assert rework_asked("can you flesh that out, my boss wont be happy", WordVectors("words")) is None
 
 
 @pytest.mark.parametrize(
@@ -217,3 +250,13 @@ def test_the_conversation_is_the_newest_turns_that_fit():
     room = count_tokens(CONVERSATION) + count_tokens(last) + 2
     assert conversation_text(turns, room) == before + last + after
     assert conversation_text(turns, room - 1) == ""
+
+
+def test_what_a_rework_said_is_no_part_of_a_later_question():
+    lamp = (Passage("c", "d", "lamp.md", "", 1, "", 0, 4, "Oil."),)
+    turns = [
+        PastTurn("What burned?", "Oil [1].", lamp),
+        PastTurn("say it so a child gets it", "Oil [1].", lamp),
+    ]
+    history = [part for turn in turns for part in (("user", turn.question), ("assistant", turn.answer))]
+    assert without_reworks(history, turns) == history[:2]
