@@ -127,6 +127,7 @@ class QuestionType:
             and not named
             and ("number" in self._asked or bool(periods) or self.thing != "")
         )
+        self.is_reason = "reason" in self._asked
         self.measures = (
             frozenset(tokens(" ".join(_MEASURE.findall(question)))) if self.is_figure else frozenset()
         )

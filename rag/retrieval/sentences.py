@@ -339,8 +339,26 @@ class _Scorer:
         self._around: dict[int, frozenset[str]] = {}
         for unit in units:
             self._around[unit.number] = self._around.get(unit.number, frozenset()) | unit.said
-        self._row_scores = score_rows(question, passages)
+        shares = self._document_share(passages)
+        self._row_scores = {
+            (number, start): score * shares[passages[number - 1].document_id]
+            for (number, start), score in score_rows(question, passages).items()
+            if not self._asked.is_reason
+        }
         self._named = {unit.number for unit in units if unit.header and self._holds(unit.words)}
+
+    def _document_share(self, passages: Sequence[Passage]) -> dict[str, float]:
+        """Return how much of the question each document's passages hold, of what the best one holds, squared.
+
+        Where one document speaks of a repair and its costs, the costs that another one totals are not meant.
+        """
+        words: dict[str, frozenset[str]] = {}
+        for number, passage in enumerate(passages, 1):
+            own = self._around.get(number, frozenset()) | _title(passage)
+            words[passage.document_id] = words.get(passage.document_id, frozenset()) | own
+        held = {document: self._holds(own) for document, own in words.items()}
+        most = max(held.values(), default=0.0) or 1.0
+        return {document: (share / most) ** 2 for document, share in held.items()}
 
     @property
     def no_shared_words(self) -> bool:

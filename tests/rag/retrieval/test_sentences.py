@@ -147,3 +147,27 @@ def test_what_was_said_already_is_not_said_again_while_there_is_more():
     assert quotes and not any("1432" in quote for quote in quotes)
     whole = extract("When was the castle built?", given, said=text)
     assert whole == extract("When was the castle built?", given)
+
+
+COSTS = "| | 2023 | 2022 |\n|---|---|---|\n| Total cost | 16,128 | 15,615 |"
+REPAIR = (
+    "Repair order 7\n\n| | Hours | Cost |\n|---|---|---|\n| Labour | 9 | 900 |\n| Grand total | | 5,738 |"
+)
+
+
+def first_quote(question: str, *told: tuple[str, str]) -> str:
+    passages = [Passage("c", name, name, "", None, "", 0, len(text), text) for name, text in told]
+    best = extract(question, passages)[0]
+    return passages[best.number - 1].text[best.start : best.end]
+
+
+def test_the_total_of_a_document_that_speaks_of_something_else_is_not_meant():
+    told = (("report.pdf", COSTS), ("repair.pdf", REPAIR))
+    assert "5,738" in first_quote("How much did the repair cost in total?", *told)
+    assert "16,128" in first_quote("What was the total cost in 2023?", *told)
+
+
+def test_a_row_of_figures_is_no_reason():
+    why = "Console revenue fell since fewer consoles were sold in the year."
+    table = "| | 2023 | 2022 |\n|---|---|---|\n| Console revenue | 611 | 744 |"
+    assert first_quote("Why did console revenue go down?", ("a.pdf", table), ("b.pdf", why)) == why
