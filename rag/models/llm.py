@@ -196,22 +196,20 @@ class LLM(AbstractContextManager["LLM"]):
         """Put the pieces of one answer, `throttled` a few times a second; those before an error are valid."""
         from rag.models.llm_stream import Throttle, stream_text
 
-        spoken, idle = 0, self.settings.idle_timeout
         if self._throttle is None:
             self._throttle = Throttle()
         throttle = self._throttle if throttled else None
+        idle, spoke = self.settings.idle_timeout, False
+
+        def say(piece: str) -> None:
+            nonlocal spoke
+            spoke = True
+            put(piece)
 
         async def once(request: Body) -> None:
-            nonlocal spoken
-            text = stream_text(client, request, idle_timeout=idle, throttle=throttle)
-            async with contextlib.aclosing(text) as pieces:
-                async for piece in pieces:
-                    put(piece[: ANSWER_CHARS - spoken])
-                    spoken += len(piece)
-                    if spoken > ANSWER_CHARS:
-                        raise LLMGarbled(N_("The model's answer did not come to an end, so it was cut."))
+            await stream_text(client, request, say, most=ANSWER_CHARS, idle_timeout=idle, throttle=throttle)
 
-        await self._retry(request, once, lambda: spoken > 0)
+        await self._retry(request, once, lambda: spoke)
 
     async def _listed(self, client: "openai.AsyncOpenAI") -> list[Body]:
         """Return the server's list of models."""

@@ -6,7 +6,7 @@ Imports the SDK, which takes a second: import this module at the first request, 
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -21,8 +21,8 @@ PAUSE = 0.1  # seconds: the page draws an answer no more often
 READS = 400  # a second, of all answers together: each wakes four threads up
 MAX_BYTES = 64_000_000  # of one answer
 MAX_PLAIN = 4_000_000  # bytes kept of an answer without events, which may be one JSON completion
-_DONE = re.compile(rb"^data:\s*\[DONE\]", re.MULTILINE)
-_LINE = 40  # bytes kept of an unfinished line: longer than a match of `_DONE`
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_LONGEST_DONE = 40  # bytes of `data: [DONE]` with white space
 
 
 class Throttle:
@@ -56,31 +56,32 @@ class Throttle:
 class ThrottledStream(httpx2.AsyncByteStream):
     """Response body that coalesces chunks: while `throttled`, it pauses after each chunk it waited for.
 
-    Waking up for every token kept a core busy for twenty answers. The body ends, and `done` is true, where
-    the server sent `data: [DONE]`; `plain` is what came before `keep_plain` was set to false.
+    Waking up for every token kept a core busy for twenty answers. `waits` is called where the next chunk has
+    not arrived yet.
     """
 
-    def __init__(self, body: AsyncIterable[bytes], pause: Callable[[], Awaitable[None]]):
-        self.throttled = self.done = False
-        self.keep_plain, self.plain = True, bytearray()
+    def __init__(
+        self,
+        body: AsyncIterable[bytes],
+        pause: Callable[[], Awaitable[None]],
+        waits: Callable[[], None] = lambda: None,
+    ):
+        self.throttled = False
         self._body, self._chunks = body, aiter(body)
-        self._pause = pause
+        self._pause, self._waits = pause, waits
         self._waited = False
-        self._bytes, self._line = 0, b""
 
     def __aiter__(self) -> "ThrottledStream":
         return self
 
     async def __anext__(self) -> bytes:
-        if self.done:
-            raise StopAsyncIteration
         if self.throttled and self._waited:
             await self._pause()
         self._waited = False
         # The loop runs this only where the chunk has not arrived yet.
         notice = asyncio.get_running_loop().call_soon(self._note_wait)
         try:
-            return self._up_to_done(await anext(self._chunks))
+            return await anext(self._chunks)
         finally:
             notice.cancel()
 
@@ -92,78 +93,208 @@ class ThrottledStream(httpx2.AsyncByteStream):
 
     def _note_wait(self) -> None:
         self._waited = True
+        self._waits()
 
-    def _up_to_done(self, chunk: bytes) -> bytes:
-        self._bytes += len(chunk)
-        if self._bytes > MAX_BYTES:
-            raise LLMGarbled(N_("The model's server sent an answer without an end. Check its address."))
-        if self.keep_plain and len(self.plain) < MAX_PLAIN:
-            self.plain += chunk
-        recent = self._line + chunk
-        if b"[DONE]" in recent and (found := _DONE.search(recent)):
-            self.done = True
-            return chunk[: max(0, found.start() - len(self._line))]
-        self._line = recent.rpartition(b"\n")[2][:_LINE]
-        return chunk
+
+class EventDecoder:
+    r"""Decoder of a body of server-sent events: their data, however chunks divide them.
+
+    The SDK's decoder passes each line through several generators, which took half of a stream's time.
+    `done` is true from `data: [DONE]` on.
+
+    >>> decoder = EventDecoder()
+    >>> [decoder.feed(chunk) for chunk in (b"data: 1\r", b"\n\r\n: wait\n\nda", b"ta:2\ndata: 3\n\n")]
+    [[], [b'1'], [b'2\n3']]
+    >>> decoder.feed(b"data: 4\n\ndata: [DONE]"), decoder.done
+    ([b'4'], True)
+    """
+
+    def __init__(self) -> None:
+        self.done = False
+        self._line = bytearray()  # begun
+        self._data: list[bytes] = []
+        self._carriage_return = False  # at the end of the last chunk, a line feed of the same line may follow
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the data of the events that a chunk completes; nothing after the end."""
+        if self._carriage_return and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        self._carriage_return = chunk.endswith(b"\r")
+        *lines, begun = _LINE_END.split(chunk)
+        if lines:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        self._line += begun
+        events: list[bytes] = []
+        for line in lines:
+            self._take(line, events)
+        self.done = self.done or (len(self._line) < _LONGEST_DONE and _is_done(bytes(self._line)))
+        return events
+
+    def _take(self, line: bytes, events: list[bytes]) -> None:
+        """Add the event that a line ends."""
+        self.done = self.done or _is_done(line)
+        if self.done:
+            return
+        if line.startswith(b"data:"):
+            self._data.append(line[5:].removeprefix(b" "))
+        elif not line and self._data:
+            events.append(b"\n".join(self._data))
+            self._data = []
+
+
+def _is_done(line: bytes) -> bool:
+    return line.startswith(b"data:") and line[5:].strip() == b"[DONE]"
+
+
+class _Deadline:
+    """Time limit for each event of a stream, which a pause of the reader does not count against.
+
+    It is moved when the reader begins to wait, not at each event: a timer for every token costs more than
+    the token.
+    """
+
+    def __init__(self, limit: asyncio.Timeout, seconds: float):
+        self._limit, self._seconds = limit, seconds
+        self.heard = False
+        """True where an event has come since it was last moved."""
+
+    def wait(self) -> None:
+        """Give the next event its time."""
+        if self.heard:
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            self.heard = False
+
+    async def during(self, pause: Awaitable[None]) -> None:
+        """Stand still during a pause."""
+        clock = asyncio.get_running_loop().time
+        left = (self._limit.when() or 0.0) - clock()
+        self._limit.reschedule(None)
+        await pause
+        self._limit.reschedule(clock() + left)
 
 
 async def stream_text(
     client: openai.AsyncOpenAI,
     request: dict[str, Any],
+    put: Callable[[str], None],
     *,
+    most: int,
     idle_timeout: float,
     throttle: Throttle | None,
-) -> AsyncGenerator[str, None]:
-    """Yield the text of one answer, even where the server sends it as one JSON completion.
+) -> None:
+    """Put the text of one answer, even where the server sends it as one JSON completion.
 
-    Each chunk may take `idle_timeout` seconds; with a `throttle` the rest after the first words is read a few
-    times a second. Raises the SDK's errors and LLMError.
+    What has arrived together is put together. At most `most` characters are put, then LLMGarbled is raised.
+    Each event may take `idle_timeout` seconds; with a `throttle` the rest after the first words is read a few
+    times a second. Raises the SDK's errors and LLMError; what was put before is valid.
     """
     async with asyncio.timeout(idle_timeout):
         # `chat.completions.create` makes objects of every token, which takes four times the processor time.
-        chunks = await client.post(
+        answer = await client.post(
             "/chat/completions",
             body={**request, "stream": True},
             cast_to=object,
             stream=True,
             stream_cls=openai.AsyncStream[object],
         )
-    shared = throttle or Throttle()
-    async with chunks:
-        body = ThrottledStream(chunks.response.stream, shared.pause)  # type: ignore[arg-type]
-        chunks.response.stream = body
-        finished = spoke = False
-        with shared.answering():
-            while True:
-                async with asyncio.timeout(idle_timeout):
-                    chunk = await _next_chunk(chunks)
-                if chunk is None:
-                    break
-                body.keep_plain = False
-                text, ended = _text_of(chunk)
-                finished = finished or ended
-                if text:
-                    spoke = True
-                    yield text
-                    body.throttled = throttle is not None
-    if body.keep_plain and not body.done:
-        text = _completion_text(bytes(body.plain))
-        spoke = finished = bool(text)
-        yield text
-    if not finished and not body.done:
-        raise _broken_off()
-    if not spoke:
-        raise LLMGarbled(N_("The model sent an empty answer. Ask again, or choose another model."))
+    async with answer, asyncio.timeout(idle_timeout) as limit:
+        text = _Text(put, most)
+        with (throttle or Throttle()).answering(), text.told():
+            await _read(answer.response, text, _Deadline(limit, idle_timeout), throttle)
 
 
-async def _next_chunk(chunks: openai.AsyncStream[object]) -> Any:
-    """Return the next chunk, None after the last; raises LLMError for one that cannot be decoded."""
+async def _read(
+    response: httpx2.Response, text: "_Text", deadline: _Deadline, throttle: Throttle | None
+) -> None:
+    """Read a response to its end."""
+
+    def wait() -> None:
+        text.tell()
+        deadline.wait()
+
+    async def pause() -> None:
+        if throttle is not None:
+            await deadline.during(throttle.pause())
+
+    body = ThrottledStream(response.stream, pause, wait)  # type: ignore[arg-type]
+    response.stream = body
+    events = EventDecoder()
+    async for chunk in response.aiter_bytes():
+        text.keep(chunk)
+        for event in events.feed(chunk):
+            text.take(_decoded(event))
+            deadline.heard = True
+        body.throttled = throttle is not None and text.spoken > 0
+        if events.done:
+            break
+    text.end(done=events.done)
+
+
+class _Text:
+    """Text of an answer, of which `tell` puts what has come since; `spoken` are its characters so far.
+
+    The body is kept until its first event, since it may be one JSON completion.
+    """
+
+    def __init__(self, put: Callable[[str], None], most: int):
+        self._put, self._most = put, most
+        self._untold: list[str] = []
+        self._plain, self._size = bytearray(), 0
+        self._begun = self._finished = False
+        self.spoken = 0
+
+    def keep(self, chunk: bytes) -> None:
+        """Count a chunk of the body."""
+        self._size += len(chunk)
+        if self._size > MAX_BYTES:
+            raise LLMGarbled(N_("The model's server sent an answer without an end. Check its address."))
+        if not self._begun and len(self._plain) < MAX_PLAIN:
+            self._plain += chunk
+
+    def take(self, completion: Any) -> None:
+        """Add the text of an event."""
+        self._begun = True
+        piece, ended = _text_of(completion)
+        self._finished = self._finished or ended
+        self._add(piece)
+
+    def end(self, *, done: bool) -> None:
+        """Take a body without events as a completion; raises LLMError where the answer is not whole."""
+        if not (self._begun or done):
+            self._add(_completion_text(bytes(self._plain)))
+            self._finished = self.spoken > 0
+        if not (self._finished or done):
+            raise _broken_off()
+        if not self.spoken:
+            raise LLMGarbled(N_("The model sent an empty answer. Ask again, or choose another model."))
+
+    def _add(self, piece: str) -> None:
+        if piece:
+            self._untold.append(piece[: self._most - self.spoken])
+            self.spoken += len(piece)
+        if self.spoken > self._most:
+            raise LLMGarbled(N_("The model's answer did not come to an end, so it was cut."))
+
+    def tell(self) -> None:
+        """Put what has come since."""
+        if piece := "".join(self._untold):
+            self._put(piece)
+        self._untold.clear()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tell the rest at the end, also at that of an error."""
+        try:
+            yield
+        finally:
+            self.tell()
+
+
+def _decoded(event: bytes) -> Any:
+    """Return the JSON of an event; raises LLMError."""
     try:
-        return await anext(chunks, None)
-    except openai.APIError as error:
-        if type(error) is not openai.APIError:  # its subclasses are statuses and connection errors
-            raise
-        _raise_reported_error()
+        return json.loads(event.decode())
     except (ValueError, RecursionError) as error:
         raise _decoding_error(error) from error
 

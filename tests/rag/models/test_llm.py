@@ -267,6 +267,14 @@ def test_a_silent_server_is_left_and_what_it_said_is_kept(fake_llm, reply, kept)
     assert fake_llm.hung_up.wait(10)
 
 
+def test_a_server_that_sends_only_comments_is_left(fake_llm):
+    fake_llm.reply(Reply(body=EVENT + b": wait\n\n" * 10_000, trickle=0.001))
+    with LLM(settings(fake_llm.url, timeout=60.0, idle_timeout=0.5)) as llm:
+        said, error = collect(llm)
+    assert said == "one"
+    assert "sent nothing for 0.5 seconds" in str(error)
+
+
 def test_an_answer_that_takes_too_long_is_stopped(fake_llm):
     fake_llm.reply(Reply("word ", repeat=True, pause=0.05))
     with LLM(settings(fake_llm.url, timeout=0.6)) as llm:

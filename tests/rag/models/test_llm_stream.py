@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
-from rag.models.llm_stream import PAUSE, Throttle, ThrottledStream
+import pytest
+
+from rag.models.llm_stream import PAUSE, EventDecoder, Throttle, ThrottledStream
 
 
 async def _words(arrivals: list[tuple[bytes, bool]]) -> AsyncIterator[bytes]:
@@ -55,3 +57,34 @@ def test_the_more_answers_are_read_at_once_the_longer_each_waits():
 def test_nothing_is_lost_where_it_is_never_throttled():
     arrivals = [(bytes([word]), word % 3 == 0) for word in range(200)]
     assert _read(arrivals, throttled_from=b"") == [word for word, _ in arrivals]
+
+
+def test_it_tells_when_the_next_word_has_not_arrived_yet():
+    arrivals = [(b"a", False), (b"b", True), (b"c", False)]
+    happened: list[bytes] = []
+
+    def waits() -> None:
+        happened.append(b"-")
+
+    async def pause() -> None:
+        await asyncio.sleep(0)
+
+    async def run() -> None:
+        stream = ThrottledStream(_words(arrivals), pause, waits)
+        while word := await anext(stream, b""):
+            happened.append(word)
+
+    asyncio.run(run())
+    assert happened == [b"-", b"a", b"b", b"-", b"c"]
+
+
+BODY = "data: 수\n\n: wait\nid: 7\ndata:2\ndata: 3\n\n\nevent: x\n\ndata: 4\n\ndata: [DONE]\n\ndata: 5\n\n"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
+def test_events_are_the_same_however_the_body_is_divided(line_end, size):
+    body, decoder = BODY.replace("\n", line_end).encode(), EventDecoder()
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    events = [event.decode() for chunk in chunks for event in decoder.feed(chunk)]
+    assert events == ["수", "2\n3", "4"] and decoder.done
