@@ -6,9 +6,9 @@ matched: "What is the AutoGen paper about?" asks for an overview of the AutoGen 
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal
 
 from rag.ingest.document_profile import DocumentProfile
@@ -178,28 +178,17 @@ def documents_called(question: str, documents: Sequence[DocumentProfile]) -> lis
     Only a word of few documents calls them; of several that are called, those that most words call.
     """
     asked = frozenset(tokens(question)) - _CONTAINERS
-    counted = {one.id: len(asked & _name_words(one, documents)) for one in documents}
+    called = {one.id: asked & one.title_words for one in documents}
+    used = Counter(word for words in called.values() for word in words)
+    rare = max(1, min(MOST_CALLED, len(documents) // 2))
+    names = {word for word in used if used[word] <= rare}
+    counted = {id_: len(words & names) for id_, words in called.items()}
     most = max(counted.values(), default=0)
     return [one for one in documents if most and counted[one.id] == most]
 
 
-def _name_words(one: DocumentProfile, documents: Sequence[DocumentProfile]) -> frozenset[str]:
-    """Return the words that name a document: words of few documents' names, with a letter."""
-    words = _all_words(one)
-    if len(documents) == 1:
-        return words
-    most = max(1, min(MOST_CALLED, len(documents) // 2))
-    return frozenset(word for word in words if sum(word in _all_words(other) for other in documents) <= most)
-
-
-def _all_words(one: DocumentProfile) -> frozenset[str]:
-    stem = re.sub(r"[_\W]+", " ", PurePath(one.file_name).stem)
-    titles = " ".join([stem, *one.values("title"), *one.names])
-    return frozenset(word for word in tokens(titles) if not word.isdigit() and len(word) > 1) - _CONTAINERS
-
-
 def _without_names(question: str, called: Sequence[DocumentProfile]) -> str:
-    named = frozenset[str]().union(*(_all_words(one) for one in called))
+    named = frozenset[str]().union(*(one.title_words for one in called)) - _CONTAINERS
     if not named:
         return question
 

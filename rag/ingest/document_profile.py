@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from rag.text.dates import find_periods, quarter_of, spoken_period
+from rag.text.tokenize import tokens
 from storage.records import DocumentFact
 
 LONGEST_ABOUT = 160  # characters of the line about a document
@@ -29,6 +30,13 @@ class DocumentProfile:
     def names(self) -> dict[str, str]:
         """Return its parties' names by their short forms."""
         return {fact.means or fact.value: fact.value for fact in self.facts if fact.kind == "name"}
+
+    @cached_property
+    def title_words(self) -> frozenset[str]:
+        """Return the words of its file's name, its titles and its parties' names, without numbers."""
+        stem = re.sub(r"[_\W]+", " ", PurePath(self.file_name).stem)
+        words = tokens(" ".join([stem, *self.values("title"), *self.names]))
+        return frozenset(word for word in words if not word.isdigit() and len(word) > 1)
 
     @cached_property
     def days(self) -> tuple[date, date] | None:

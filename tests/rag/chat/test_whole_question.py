@@ -1,7 +1,8 @@
 import pytest
 
-from rag.chat.whole_question import read_whole_question, whole_readings
+from rag.chat.whole_question import documents_called, read_whole_question, whole_readings
 from rag.ingest.document_profile import DocumentProfile
+from rag.text.tokenize import tokens
 from storage.records import DocumentFact
 
 LEASE = DocumentProfile("1", "lease.docx", [DocumentFact("title", "Lease of the Brunn mill", 0, 23)])
@@ -65,3 +66,12 @@ def test_things_to_be_listed_are_read_as_written_before_a_word_of_them_names_a_d
 def test_a_question_that_names_no_document_has_one_reading():
     assert [one.kind for one in whole_readings("List all suppliers", DOCUMENTS)] == ["list"]
     assert list(whole_readings("When did it open?", DOCUMENTS)) == []
+
+
+def test_the_names_of_a_document_are_read_once_for_all_questions(monkeypatch):
+    read = []
+    monkeypatch.setattr("rag.ingest.document_profile.tokens", lambda text: read.append(text) or tokens(text))
+    documents = [DocumentProfile(str(number), f"mill of town{number}.md", []) for number in range(300)]
+    for town in ("town7", "town8"):
+        assert [one.id for one in documents_called(f"Who bought {town}?", documents)] == [town[4:]]
+    assert len(read) == 300
