@@ -130,6 +130,22 @@ _FIGURES_BY_ID = Lookup(_FIGURES.where(*_SEARCHED), FigureRow.id)
 _NAMES = Lookup(select(Document.id, Document.edition, Document.name).where(*_SEARCHED), Document.id)
 
 
+def _short_together(documents: Iterable[DocumentRecord]) -> Iterator[list[DocumentRecord]]:
+    """Yield documents in groups that have CHUNKS_AT_ONCE chunks at most, a longer document alone."""
+    group: list[DocumentRecord] = []
+    size = 0
+    for record in documents:
+        chunks = record.chunks
+        if group and (size + chunks > CHUNKS_AT_ONCE or len(group) == CHUNKS_AT_ONCE):
+            yield group
+            group, size = [], 0
+        if chunks:
+            group.append(record)
+            size += chunks
+    if group:
+        yield group
+
+
 def edition(splitting: Mapping[str, Any] | None) -> str:
     """Return the name of a chunking; the default has none.
 
@@ -406,9 +422,24 @@ class Documents(OwnerStore):
                 mine = Document.id == self._own(session, Document, document_id).id, Chunk.position >= first
                 rows = session.execute(_CHUNKS.where(*mine).order_by(Chunk.position).limit(CHUNKS_AT_ONCE))
                 part = [ChunkRecord(*row) for row in rows]
-            if more := bool(part):
+            if part:
                 first = part[-1].position + 1
                 yield part
+            more = len(part) == CHUNKS_AT_ONCE
+
+    def chunks_of(self, documents: Sequence[DocumentRecord]) -> Iterator[list[ChunkRecord]]:
+        """Yield the chunks of documents in their order; those of short ones come together, from one query."""
+        for together in _short_together(documents):
+            if together[0].chunks > CHUNKS_AT_ONCE:
+                yield from self.chunk_batches(together[0].id)
+                continue
+            place = {record.id: number for number, record in enumerate(together)}
+            # The owner as an expression, as in _SEARCHED
+            mine = Document.owner.concat("") == self._owner, Document.id.in_(place)
+            with self._database.reading() as session:
+                rows = session.execute(_CHUNKS.where(*mine).order_by(Chunk.position))
+                part = [ChunkRecord(*row) for row in rows]
+            yield sorted(part, key=lambda chunk: place[chunk.document_id])
 
     def indexed_batches(self, document_id: str) -> Iterator[list[ChunkRecord]]:
         """Yield what the indexes have of one document: its chunks, then the descriptions of its figures."""

@@ -1,6 +1,6 @@
 """Corpus: the documents behind a RAG pipeline's retriever."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,9 +48,9 @@ class Corpus:
         """Return a question without the words that only name the documents searched; None: all in scope."""
         return question
 
-    def profile(self, document_id: str) -> DocumentProfile | None:  # noqa: ARG002
-        """Return what a document says of itself: parties, aliases, terms, period, unit; None if unknown."""
-        return None
+    def known_profiles(self) -> Mapping[str, DocumentProfile]:
+        """Return what documents say of themselves, by their ids: parties, aliases, terms, period, unit."""
+        return {}
 
     def documents_in_scope(self) -> Sequence[DocumentProfile]:
         """Return the documents that are searched, with what they say of themselves; none if unknown."""

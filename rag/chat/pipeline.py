@@ -311,7 +311,7 @@ class RagPipeline:
         """
         turn = Request(text, widened=widened, literal=True, cancelled=cancelled)
         found = yield from self._retrieve(make_standalone(text, ()), turn)
-        return [self._introduced(Passage.from_document(document)) for document in found]
+        return self._introduced(map(Passage.from_document, found))
 
     def check(
         self,
@@ -487,7 +487,7 @@ class RagPipeline:
         """Yield the events of an answer about whole documents by a model that reads them."""
         llm, reader = self._recorded("answer", turn), self._recorded(PURPOSE, turn)
         wanted = [one for one in readings if one.kind in ("overview", "list", "documents")]
-        passages = [self._introduced(one) for one in self._passages_for(wanted, turn)] if wanted else []
+        passages = self._introduced(self._passages_for(wanted, turn)) if wanted else []
         if not passages or llm is None or reader is None:
             return _Whole()
         ids = None if turn.widened else wanted[0].document_ids
@@ -615,7 +615,7 @@ class RagPipeline:
         ids = frozenset(one.document_id for one in passages)
         return answer(
             asked,
-            [self._introduced(passage) for passage in passages],
+            self._introduced(passages),
             llm=self._recorded("answer", turn),
             embedder=self.embedder,
             rarity=self.corpus.rarity,
@@ -640,10 +640,15 @@ class RagPipeline:
         most = SMALL_MODEL_INSTRUCTION_TOKENS if self.llm.settings.brief else INSTRUCTION_TOKENS
         return instructions_text(given, most)
 
-    def _introduced(self, passage: Passage) -> Passage:
-        """Return a passage with a line on its document."""
-        profile = self.corpus.profile(passage.document_id)
-        return passage if profile is None or not profile.about else replace(passage, about=profile.about)
+    def _introduced(self, passages: Iterable[Passage]) -> list[Passage]:
+        """Return passages with a line on their document each."""
+        profiles = self.corpus.known_profiles()
+
+        def introduced(passage: Passage) -> Passage:
+            profile = profiles.get(passage.document_id)
+            return passage if profile is None or not profile.about else replace(passage, about=profile.about)
+
+        return [introduced(passage) for passage in passages]
 
     def _recorded(self, purpose: str, turn: Request) -> ObservedModel | None:
         return None if self.llm is None else ObservedModel(self.llm, purpose=purpose, sent=turn.sent)

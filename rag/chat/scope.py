@@ -101,9 +101,9 @@ class LibraryView(Corpus):
         of = self.scope.has if document_ids is None else document_ids.__contains__
         return subject(question, [one for one in self.profiles().values() if of(one.id)])
 
-    def profile(self, document_id: str) -> DocumentProfile | None:
-        """Return the profile of a document."""
-        return self.profiles().get(document_id)
+    def known_profiles(self) -> Mapping[str, DocumentProfile]:
+        """Return the profiles of all documents by their ids."""
+        return self.profiles()
 
     def documents_in_scope(self) -> list[DocumentProfile]:
         """Return the documents in scope, with what they say of themselves."""
@@ -111,10 +111,13 @@ class LibraryView(Corpus):
 
     def chunks(self, document_ids: frozenset[str] | None = None) -> Iterator[Document]:
         """Yield all chunks of the documents in scope, or of some of them, in order."""
-        for record in self.documents.list():
-            if self.scope.has(record.id) and (document_ids is None or record.id in document_ids):
-                for batch in self.documents.chunk_batches(record.id):
-                    yield from map(to_document, batch)
+        wanted = [
+            record
+            for record in self.documents.list()
+            if self.scope.has(record.id) and (document_ids is None or record.id in document_ids)
+        ]
+        for batch in self.documents.chunks_of(wanted):
+            yield from map(to_document, batch)
 
     def texts_about(self, words: str) -> Sequence[str]:
         """Return passages in scope that use some words most; none where the word index cannot be read."""

@@ -214,6 +214,34 @@ def statements(database, action):
     return len([one for one in sent if one.lstrip().upper().startswith(("SELECT", "WITH"))])
 
 
+def long(documents, name, number, chunks):
+    """Take a document with so many chunks all the way; returns its id."""
+    return ready(documents, name, number, "x" * chunks, [], [ChunkSpan(n, n + 1) for n in range(chunks)])
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 6, 100])
+def test_chunks_of_many_documents_come_in_their_order(documents, monkeypatch, at_once):
+    monkeypatch.setattr("storage.documents.CHUNKS_AT_ONCE", at_once)
+    ids = [long(documents, f"{n}.txt", n, chunks) for n, chunks in enumerate([3, 1, 5, 2, 2])]
+    records = [documents.get(ids[n]) for n in (2, 0, 4, 1)]
+    batches = list(documents.chunks_of(records))
+    assert [chunk for batch in batches for chunk in batch] == [
+        chunk for record in records for chunk in documents.chunks(record.id)
+    ]
+    assert all(len(batch) <= at_once for batch in batches)
+
+
+@ON_SQLITE
+def test_chunks_of_many_short_documents_are_read_together(documents, database):
+    records = [documents.get(ready(documents, f"{n}.pdf", n)) for n in range(40)]
+    assert statements(database, lambda: list(documents.chunks_of(records))) == 1
+
+
+def test_chunks_of_anothers_documents_are_not_read(documents, database):
+    records = [documents.get(ready(documents, f"{n}.pdf", n)) for n in range(2)]
+    assert list(Documents(database, "bob").chunks_of(records)) in ([], [[]])
+
+
 @ON_SQLITE
 def test_a_thousand_documents_are_listed_and_a_thousand_chunks_read_at_once(documents, database):
     spans = [ChunkSpan(0, 5)] * 20

@@ -52,6 +52,7 @@ DOCUMENTS = {
     "index_state": None,
     "set_index_state": None,
     "chunks_by_id": None,
+    "chunks_of": None,
     "of_chunks": None,
     "all_facts": None,
     "without_facts": None,

@@ -192,3 +192,16 @@ def test_coverage_and_offer_are_stored_with_the_answer(fake, conversations):
     answer = conversations.messages(chat)[-1]
     assert answer.coverage and answer.reading_offer and answer.reading_offer["passages"] == 10
     assert conversations.begin_retry(answer.id).answer.reading_offer is None
+
+
+class AskedTowns(Towns):
+    asked = 0
+
+    def known_profiles(self):
+        type(self).asked += 1
+        return {one.id: one for one in PROFILES}
+
+
+def test_profiles_are_asked_for_once_for_all_passages(fake):
+    events_of(pipeline(fake, corpus=AskedTowns()), "Summarise my documents.")
+    assert 0 < AskedTowns.asked < len(PASSAGES)
