@@ -256,6 +256,7 @@ def turns(claim: str, evidence: str) -> bool:
     return bool(ours and theirs and ours != theirs)
 
 
+@lru_cache(maxsize=8_192)
 def _direction(text: str) -> int:
     up, down = _UP.search(text), _DOWN.search(text)
     if up and down:
@@ -286,7 +287,7 @@ def adds_direction(claim: str, evidence: str) -> bool:
     >>> adds_direction("Sales rose.", "Sales were up 9%."), adds_direction("more than 9 rooms", "over 9 rooms")
     (False, False)
     """
-    return any(way.search(claim) and not way.search(evidence) for way in (_RAISING, _LOWERING))
+    return any(_times(way, claim) and not _times(way, evidence) for way in (_RAISING, _LOWERING))
 
 
 _AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")

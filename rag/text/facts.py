@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from rag.text.language import without_particle
 
@@ -200,8 +201,9 @@ _NEGATION = re.compile(
 )
 
 
+@lru_cache(maxsize=8_192)
 def negations(text: str) -> int:
-    """Return the number of negations in a text.
+    """Return the number of negations in a text, kept since a statement is compared with many sentences.
 
     >>> [negations(t) for t in ("not without rain", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
     [2, 1, 1, 0]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rag.citations.checker import Checker
 from rag.citations.cite import cite
 from rag.passage import Passage
+from rag.text.facts import negations
 from rag.text.markers import MarkerFilter
 from rag.text.sentences import sentences
 
@@ -342,3 +343,12 @@ def test_a_sentence_that_a_text_says_is_verified_by_it_beside_the_picture_that_i
     text, citations = cite(said, [picture, passage(ENGLISH)])
     assert {(one.marker, one.status) for one in citations} == {(1, "related"), (2, "verified")}
     assert text == "The bridge carries 48,500 vehicles a day [1] [2]."
+
+
+def test_a_statement_is_read_once_however_many_passages_it_is_compared_with():
+    passages = [passage(f"{ENGLISH} It is bridge {number}.") for number in range(20)]
+    claim = "The bridge that Ruth Hadley designed opened on 4 May 1932 and carries 48,500 vehicles."
+    negations.cache_clear()
+    cite(claim, passages)
+    compared = negations.cache_info()
+    assert compared.hits > compared.misses > 0
