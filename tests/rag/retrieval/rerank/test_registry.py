@@ -37,3 +37,11 @@ def test_without_them_it_is_off(monkeypatch: pytest.MonkeyPatch, gpu: Path):
     monkeypatch.setattr(hub, "version", lambda _: "2.13.0")
     next(gpu.iterdir()).rmdir()
     assert automatic_reranker(None, "mine") == "none"
+
+
+def test_torch_is_not_looked_for_without_a_gpu(monkeypatch: pytest.MonkeyPatch, gpu: Path):
+    looked: list[str] = []
+    monkeypatch.setattr(hub, "version", lambda name: looked.append(name) or "2.13.0")
+    assert hub.has_gpu() and looked == ["torch"]
+    next(gpu.iterdir()).rmdir()
+    assert not hub.has_gpu() and looked == ["torch"]
