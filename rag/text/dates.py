@@ -23,7 +23,14 @@ _MONTH_NAMES = (
 )
 _MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}  # the year before an era's first
+# The year before an era's first.
+_ERAS = {
+    "令和": 2018,
+    "平成": 1988,
+    "昭和": 1925,
+    "大正": 1911,
+    "明治": 1867,
+}
 
 _MONTH = r"(?P<month>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(?:[a-z]{1,6})?\b\.?)"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d|[,.]\d)"
@@ -181,7 +188,11 @@ def _full_year(match: re.Match[str]) -> int:
 
 
 _ORDINAL = "(?P<q>first|second|third|fourth|1st|2nd|3rd|4th)"
-_AD = r"(?:(?P<year>(?:19|20)\d\d)|(?P<era>令和|平成|昭和)\s?(?P<eras>元|\d{1,2}))"
+_AD = rf"(?:(?P<year>(?:1[1-9]|20)\d\d)|(?P<era>{'|'.join(_ERAS)})\s?(?P<eras>元|\d{{1,2}}))"
+_YEAR_SIGN = r"\s?[년年](?:\s?[(（][^()（）\d]{2,4}(?:元|\d{1,2})\s?[년年][)）])?\s?"
+"""Sign after a year, with the year of the era beside it: 2010年(平成22年)10月."""
+_ANY_YEAR = r"(?P<year>(?:1\d|20)\d\d)(?!\d|[,.]\d)"
+"""Year of a whole date, where no other number can be meant."""
 _SHORT = rf"(?:{_YEAR}|['’](?P<short>\d\d)\b)"
 
 
@@ -193,8 +204,8 @@ _PATTERNS: tuple[Reading, ...] = tuple(
     (_compiled(pattern), read)
     for pattern, read in (
         # days
-        (rf"\b{_MONTH}\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s{_YEAR}", _day),
-        (rf"{_NO_DIGIT}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH},?\s{_YEAR}", _day),
+        (rf"\b{_MONTH}\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s{_ANY_YEAR}", _day),
+        (rf"{_NO_DIGIT}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH},?\s{_ANY_YEAR}", _day),
         (
             rf"{_NO_DIGIT}(?P<year>(?:19|20)\d\d)(?P<sep>[-./])(?P<month>\d\d?)(?P=sep)(?P<day>\d\d?)(?!\d)",
             _day,
@@ -203,7 +214,7 @@ _PATTERNS: tuple[Reading, ...] = tuple(
             r"(?<!\d)(?P<year>(?:19|20)\d\d)\.\s(?P<month>\d\d?)\.\s(?P<day>\d\d?)(?!\d)",
             _day,
         ),
-        (rf"(?<!\d){_AD}\s?[년年]\s?(?P<month>\d\d?)\s?[월月]\s?(?P<day>\d\d?)\s?[일日]", _day),
+        (rf"(?<!\d){_AD}{_YEAR_SIGN}(?P<month>\d\d?)\s?[월月]\s?(?P<day>\d\d?)\s?[일日]", _day),
         (r"(?<!\d)(?P<year>(?:19|20)\d\d)(?P<month>[01]\d)(?P<day>[0-3]\d)(?!\d)", _day),
         # quarters and halves
         (rf"\b{_ORDINAL}[\s-](?:fiscal\s)?quarter\s?(?:,\s|of\s|in\s)?(?:the\s)?{_FISCAL}{_YEAR}", _quarter),
@@ -223,7 +234,7 @@ _PATTERNS: tuple[Reading, ...] = tuple(
         (rf"(?<!\d){_AD}\s?(?:년도?|年度?)\s?(?P<half>상|하|上|下)\s?(?:반기|半期)", _half),
         # months
         (rf"\b{_MONTH},?\s(?:of\s)?{_YEAR}", _month),
-        (rf"(?<!\d){_AD}\s?[년年]\s?(?P<month>\d\d?)\s?[월月]", _month),
+        (rf"(?<!\d){_AD}{_YEAR_SIGN}(?P<month>\d\d?)\s?[월月]", _month),
         (r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", _month),
         # years
         (rf"\b(?P<fiscal>fiscal(?:\syear)?\s|FY\s?){_SHORT}", _whole_year),
