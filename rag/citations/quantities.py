@@ -74,7 +74,7 @@ _NUMBER = re.compile(
     rf"|(?<![가-힣])(?P<korean>{'|'.join(_KOREAN)})(?=\s(?:명|개|가지|번|곳|대|사람|차례|분의|팀|배))"
     rf"|(?P<kanji>[{''.join(_KANJI)}])(?=(?:人|名|つ|個|回|度|台|社|種|本|か所|年間|つの|两|个|座|条|倍|割)))"
     rf"(?:\s(?P<scale>{_LATIN_SCALE})\b|(?<=\d)(?P<short>[MmBb]n?)\b(?!\w))?(?P<close>\))?"
-    rf"(?:\s?-?\s?(?P<after>{_UNIT})(?![A-Za-z]))?(?P<close2>\))?",
+    rf"(?:\s?-?\s?(?P<after>{_UNIT})(?![A-Za-z]|(?<=[A-Za-z])[23](?!\d)))?(?P<close2>\))?",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(

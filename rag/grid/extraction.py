@@ -17,7 +17,7 @@ from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 
-RULES = 2
+RULES = 3
 """Version of the rules; results of another one are out of date."""
 
 

@@ -6,6 +6,7 @@ period, sentences that name the field, and the sentence that answers the questio
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rag.chat.extractive import decide
 from rag.grid.candidates import Candidate, choose
@@ -13,6 +14,7 @@ from rag.grid.cells import CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.label_values import labelled_candidates, section_candidates
+from rag.grid.life_dates import life_dates
 from rag.grid.sentence_values import loose_candidates, sentence_candidates, typed_candidates
 from rag.grid.shapes import is_name, shape_of
 from rag.grid.table_lists import list_candidates
@@ -42,7 +44,20 @@ def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     found = list(_candidates(document, terms))
     if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
         found += loose_candidates(document, terms)
-    return found or list(_fallback(document, terms))
+    return _days_first(found, column) or list(_fallback(document, terms))
+
+
+_DAY_ASKED = re.compile(r"\bdate\b|\bday\b|일\Z|날짜|日", re.IGNORECASE)
+LESS_PRECISE = 0.2
+"""Loss of score of a month or a year where a day is asked for, and others are days."""
+
+
+def _days_first(found: list[Candidate], column: Column) -> list[Candidate]:
+    """Return candidates with days before months and years, for a column that asks for a day."""
+    days = [one for one in found if isinstance(one.value, Day) and one.value.label.count("-") == 2]
+    if column.kind != "date" or not days or not _DAY_ASKED.search(f"{column.question} {column.name}"):
+        return found
+    return [one if one in days else replace(one, score=one.score - LESS_PRECISE, sure=False) for one in found]
 
 
 def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> CellResult:
@@ -69,6 +84,9 @@ def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate
 
 def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield what the document says of itself: company, period, title, authors, date."""
+    if terms.fact in ("born", "died"):
+        yield from _life(document, terms)
+        return
     kind = {"period_end": "period", "period_start": "period"}.get(terms.fact, terms.fact)
     facts = [fact for fact in document.facts(kind) if fact.start is not None] if kind else []
     if terms.column.kind == "list":
@@ -82,6 +100,14 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         for fact in (one for one in document.facts("title") if one.start is not None):
             if terms.fact == "name" or is_name(fact.value):
                 yield Candidate(Words(fact.value), fact.start or 0, fact.end or 0, TITLE)
+
+
+def _life(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the day of birth or of death that the beginning of the document gives for its subject."""
+    found = life_dates(document.read_text)[terms.fact == "died"]
+    if found is not None:
+        start, end = document.sentence_at(found.start)
+        yield Candidate(found.value, start, max(end, found.end), FACT, sure=True)
 
 
 def _fact_list(terms: ColumnTerms, facts: Sequence[DocumentFact]) -> Iterator[Candidate]:

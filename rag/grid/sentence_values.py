@@ -9,7 +9,7 @@ from rag.citations.periods import periods
 from rag.citations.quantities import quantities
 from rag.citations.words import content_words
 from rag.grid.candidates import Candidate
-from rag.grid.cells import Items, Words
+from rag.grid.cells import Amount, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.named_sentences import (
@@ -176,6 +176,8 @@ def _nearest_value(text: str, values: Sequence[FoundValue], at: Mention) -> Foun
     particle = text[at.start : at.end] in _PARTICLES
     if text[at.start : at.end].casefold() in _PREPOSITIONS:
         return after[0] if after and after[0].start - at.end <= 5 else None
+    if before and text[before[-1].end : at.start] == " " and isinstance(before[-1].value, Amount):
+        return before[-1]  # a count: "1,200 families (60 % of them in houses)"
     if particle:
         return before[-1] if before and at.start - before[-1].end <= 3 else None
     if after and (not before or after[0].start - at.end <= 1.5 * (at.start - before[-1].end) + 10):
@@ -269,11 +271,17 @@ def given_words(sentence: str, start: int, end: int) -> str:
     rest = sentence[begin:]
     unspaced = re.match(r"[^\x00-\u024f]", sentence[start:end]) is not None
     if unspaced:
-        verb = _VERB_END.search(rest)
+        another = _ANOTHER_CLAUSE.search(rest)
+        rest = rest[: another.start()] if another else rest
+        verb = _VERB_END.search(rest) or (re.search(r"\Z", rest) if another else None)
         return rest[: verb.start()].strip(" 、,") if verb and len(rest[: verb.start()]) <= 80 else ""
     stop = _CLAUSE_END.search(rest)
     value = " ".join(rest[: stop.start() if stop else None].split())
     return value if 1 < len(value) <= LONGEST else ""
+
+
+_ANOTHER_CLAUSE = re.compile(r"、[^、。]{1,30}?は|,\s[^,.]{1,30}?[은는]\s")
+"""Clause of another topic: "... is X, and Y is Z"."""
 
 
 def _lists(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
@@ -357,6 +365,8 @@ def typed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
     for passage in document.search(column.asked):
         for first, last in sentences(passage.text):
             text = passage.text[first:last]
+            if text.startswith("|"):  # its numbers are read with the scale and period of their table
+                text = text[: text.find("|", 1)]
             values = [one for one in find_values(text, column) if one.in_unit]
             share = sum(asked[word] for word in asked.keys() & words(text)) / total if values else 0.0
             if share >= LEAST_SHARED:

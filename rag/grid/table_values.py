@@ -30,6 +30,8 @@ _FITS: dict[Fit, float] = {"same": 0.3, "open": 0.0}
 _MONTH = 30.44  # days
 AMBIGUOUS = 0.25
 """Loss of score where several numbers of a row are of the same period."""
+LONGER = 0.3
+"""Loss of score of a number for a longer span."""
 PART = 0.16
 """Loss of score of a figure that is smaller than one before it of a label that says as much."""
 _SHARE = re.compile(r"\bas a per ?cent|\bpercentage of|% of|비율|구성비|構成比|割合", re.IGNORECASE)
@@ -78,6 +80,11 @@ class WantedPeriod:
         if not (ends and day and length):
             return "other"
         return "same" if stated.year else "open"
+
+    def ends_with(self, stated: StatedTime) -> bool:
+        """Return True for a longer span that ends with this one."""
+        ends = (stated.year, stated.month) == (self.last.year, self.last.month)
+        return self.instant is not True and ends and stated.months > self.months
 
     def _undated(self, stated: StatedTime) -> Fit:
         other = stated.year not in (self.last.year, self.last.year + 1)  # fiscal years begin earlier
@@ -186,12 +193,34 @@ def _of_row(
         for cell, fit in zip(row, fits, strict=True)
         if fit != "other" and not cell.is_change and _unit_fits(cell, column)
     ]
+    if not able:
+        yield from _longer(document, column, row, wanted, label)
     same = [cell for cell, fit in able if fit == "same"]
     for cell, fit in able:
         value = _unsigned(document.amount(cell, column), cell)
         alone = len(same) == 1 if fit == "same" else len(row) == 1 and not same
         score = label + _FITS[fit] - (0.0 if alone else AMBIGUOUS)
         yield Candidate(value, cell.row_start, cell.row_end, score, alone and label >= SURE_LABEL)
+
+
+def _longer(
+    document: RowDocument,
+    column: Column,
+    row: Sequence[TableCell],
+    wanted: WantedPeriod | None,
+    label: float,
+) -> Iterator[Candidate]:
+    """Yield the first number of a row for a longer span with the wanted end, where no other is there.
+
+    A report of a quarter states cash flows for the months of the year so far. None of them is sure.
+    """
+    for place, cell in enumerate(row):
+        stated = _period_of(cell, place, len(row))
+        ends = wanted is not None and stated is not None and wanted.ends_with(stated)
+        if ends and not cell.is_change and _unit_fits(cell, column):
+            value = _unsigned(document.amount(cell, column), cell)
+            yield Candidate(value, cell.row_start, cell.row_end, label - LONGER)
+            return
 
 
 def _unsigned(value: Amount, cell: TableCell) -> Amount:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rag.grid.columns import Column
-from rag.grid.templates import Fact, fields_with_context, known_fields
+from rag.grid.known_fields import fields_with_context, known_fields
+from rag.grid.templates import Fact
 from rag.retrieval.table_rows import TOTAL
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens
@@ -27,6 +28,8 @@ _ENDS_IN = re.compile(r"\w[ \t](to|by|from|for|with)\s*\Z", re.IGNORECASE)
 _LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
 _PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s[^,()（）]*(?:,|\Z)")
 _ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
+_DAY_OF = re.compile(r"(?P<what>[^\x00-\u024f]{2,}?)(?:の?日|\s?일|\s?날짜|\s?일자|年月日|の?日付|の?日時)")
+"""Korean or Japanese name of a day, which sentences call by what happened: 발표일, 開館日."""
 _LATIN_WORD = re.compile(r"[A-Za-zÀ-ɏ0-9][\w’'.-]*")
 
 
@@ -48,6 +51,8 @@ class ColumnTerms:
     context: tuple[str, ...] = ()
     borrowed: tuple[str, ...] = ()
     """Terms of a field that the column's name has among other words: "Start" of "Start of the tenancy"."""
+    fact_only: bool = False
+    """True where a sentence alone is never sure."""
 
     @cached_property
     def token_sets(self) -> tuple[frozenset[str], ...]:
@@ -70,6 +75,8 @@ class ColumnTerms:
     def in_context(self, sentence: str) -> bool:
         """Return True for a sentence with a word that it needs to be surely of the field."""
         said = sentence.casefold()
+        if self.fact_only:
+            return False
         return not self.context or any(word in said for word in self.context)
 
     def mentions(self, text: str) -> Iterator[Mention]:
@@ -162,12 +169,14 @@ def terms_of(column: Column) -> ColumnTerms:
     """
     fields = known_fields(column)
     parts = [part for part in _ALTERNATIVE.split(_PARENTHESES.sub(" ", column.name)) if len(part.strip()) > 1]
-    names = [column.name, *(parts if len(parts) > 1 else [])]
+    day = _DAY_OF.fullmatch(column.name) if column.kind == "date" else None
+    names = [column.name, *(parts if len(parts) > 1 else []), *([day["what"]] if day else [])]
     terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
     facts: list[Fact] = [field.fact for field in fields if field.fact]
     lent, context = _borrowed(column) if not fields else ((), ())
     context = (*(word for field in fields for word in field.context), *context)
-    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context, lent)
+    fact_only = any(field.fact_only for field in fields)
+    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context, lent, fact_only)
 
 
 def _borrowed(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:

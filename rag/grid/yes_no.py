@@ -9,7 +9,7 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import YesNo
 from rag.grid.document import RowDocument
 from rag.grid.named_sentences import LABELLED, MUST, NAMED, SHORT, WHOLE, NamedSentence, named_sentences
-from rag.grid.terms import SURE_LABEL, ColumnTerms, words
+from rag.grid.terms import SURE_LABEL, ColumnTerms, Mention, words
 from rag.text.facts import negations
 from rag.text.sentences import sentences
 
@@ -24,7 +24,8 @@ _BOX = re.compile(
 def yes_no_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     """Yield the answers of boxes, of sentences that name the field, and of those that repeat the question."""
     for sentence in named_sentences(document, terms):
-        yield from _yes_no(document, terms, sentence)
+        if not all(_is_quoted(document.text, mention) for mention in sentence.mentions):
+            yield from _yes_no(document, terms, sentence)
     yield from _boxed(document, terms)
     yield from _answers_to(document, terms)
 
@@ -37,11 +38,13 @@ def _answers_to(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate
     for passage in document.search(terms.column.asked):
         for first, last in sentences(passage.text):
             text = passage.text[first:last]
-            said = words(text)
+            said = words(_QUOTED.sub(" ", text))
             if (
                 len(asked & said) < ANSWERED * len(asked)
                 or not WHOLE.search(text)
                 or text.startswith(("|", "#"))
+                or _ASKS.search(text)
+                or _scattered(terms, text, said)
             ):
                 continue
             no = _denials(text, terms) % 2 == 1
@@ -54,8 +57,13 @@ _QUESTION_END = re.compile(
     r"(?:(?:를|을)?\s?(?:할|될|수)?\s?(?:수\s?)?(?:있|없)?(?:하|되)?(?:나요|인가요|습니까|니까|는가)|(?:することが)?(?:でき)?(?:ますか|ですか))\s*[?？]?\s*\Z"
 )
 """End of a Korean or Japanese question, which no answer repeats."""
+_ASKS = re.compile(r"\bwhether\b|여부|かどうか|か否か", re.IGNORECASE)
+"""Words of a sentence that asks: "Indicate by check mark whether"."""
+_OPENING, _CLOSING = '“"「『‘', '”"」』’,'
 LEAST_ASKED = 3
 """Least content words of a question that a sentence may answer by having them."""
+_QUOTED = re.compile(r"“[^”]{1,80}”|\"[^\"]{1,80}\"|「[^」]{1,80}」|『[^』]{1,80}』")
+"""Words that a sentence only quotes."""
 _FORBIDS = re.compile(r"\b(?:prohibited|forbidden|banned|excluded)\b|금지|제외|禁止|除外", re.IGNORECASE)
 _PERMITS = re.compile(
     r"\b(?:shall|may|can|could|must|will|should)\b|수\s?(?:도\s)?(?:있|없)|하여야|해야|[하되]지 아니|できる|できない|なければ|(?:て|で)も?よい",
@@ -67,6 +75,18 @@ _PERMITS = re.compile(
 def _denials(text: str, terms: ColumnTerms) -> int:
     """Return how often a sentence denies, beyond what the question denies itself: "... not used"."""
     return negations(text) + len(_FORBIDS.findall(text)) - negations(terms.column.question)
+
+
+def _scattered(terms: ColumnTerms, text: str, said: frozenset[str]) -> bool:
+    """Return True for a sentence with all words of the column's name, but apart: it is of another thing."""
+    name = words(terms.column.name)
+    return len(name) > 1 and name <= said and not any(terms.mentions(text))
+
+
+def _is_quoted(text: str, mention: Mention) -> bool:
+    """Return True for a term between quotation marks: a definition of it says nothing of the thing."""
+    before, after = text[max(0, mention.start - 1) : mention.start], text[mention.end : mention.end + 1]
+    return before != "" and before in _OPENING and after != "" and after in _CLOSING
 
 
 _BOXED = re.compile(rf"(?P<mark>[{_CHECKED}{_UNCHECKED}]|\[[ xX]\])")
@@ -101,7 +121,9 @@ def _yes_no(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) 
     if checked is not None:
         yes, until = checked
         yield Candidate(YesNo(yes), sentence.start, sentence.mentions[-1].end + until, LABELLED, sure=True)
-    elif not text.lstrip().startswith(("|", "#")) and not text.rstrip().endswith(("?", "？")):
+    elif not (
+        text.lstrip().startswith(("|", "#")) or text.rstrip().endswith(("?", "？")) or _ASKS.search(text)
+    ):
         no = _denials(text, terms) % 2 == 1
         sure = _answers(terms, sentence, text, no=no) and not is_hedged(MUST.sub("", text))
         yield Candidate(YesNo(not no), sentence.start, sentence.end, NAMED, sure)

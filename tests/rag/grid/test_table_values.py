@@ -30,3 +30,9 @@ YEAR = WantedPeriod(date(2023, 1, 1), date(2023, 12, 31))
 def test_a_column_fits_the_period_that_is_wanted(wanted: WantedPeriod, heading: str, fit: str):
     stated = periods(heading)
     assert wanted.fit(stated[-1] if stated else None) == fit
+
+
+def test_a_longer_span_may_end_with_the_wanted_period():
+    assert QUARTER.ends_with(periods("Nine Months Ended July 1, 2023")[-1])
+    assert not QUARTER.ends_with(periods("Nine Months Ended June 25, 2022")[-1])
+    assert not QUARTER.ends_with(periods("July 1, 2023")[-1])

@@ -4,7 +4,8 @@ import pytest
 
 from rag.errors import GridRefused
 from rag.grid.columns import Column
-from rag.grid.templates import LANGUAGES, TEMPLATES, find_template, known_fields
+from rag.grid.known_fields import known_fields
+from rag.grid.templates import LANGUAGES, TEMPLATES, find_template
 from rag.text.language import language
 
 
