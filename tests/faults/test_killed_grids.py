@@ -97,3 +97,40 @@ def test_each_cell_is_read_once_and_none_lost_however_often_the_server_is_killed
         assert grids.store.to_run() == []
         rents = [row.cell("rent").value for row in grids.rows(grid_id)]
         assert len(set(rents)) == documents
+
+
+@pytest.mark.parametrize(("documents", "columns", "kills"), [pytest.param(8, 5, 4), FULL])
+def test_each_cell_to_be_read_again_is_read_once_however_often_the_server_is_killed(
+    tmp_path: Path, documents: int, columns: int, kills: int
+):
+    grid_id, chance = begun(tmp_path / "data", documents, columns), random.Random(6)
+    with closing(Database.open(tmp_path / "data")) as database:
+        grids = victim.grids_of(database)
+        finish(grids, grid_id)
+        there = sorted((cell.document_id, cell.column_id) for cell in grids.store.cells(grid_id))
+        marked = set(chance.sample(there, len(there) // 2))
+        assert all(grids.ask_again(grid_id, key) for key in sorted(marked))
+        before = {(cell.document_id, cell.column_id): cell.updated for cell in grids.store.cells(grid_id)}
+    kept, read = Counter[tuple[str, str]](), {}
+    for _ in range(kills):
+        with alive(victim.run_grid, tmp_path / "data") as pipe:
+            assert pipe.recv() == ("begun",)
+            for _ in range(chance.randint(1, len(marked) // (kills + 2))):
+                kept[pipe.recv()[1:]] += 1
+        with closing(Database.open(tmp_path / "data")) as database:
+            store = victim.grids_of(database).store
+            assert store.to_read_again() == [grid_id]
+            cells = {(cell.document_id, cell.column_id): cell for cell in store.cells(grid_id)}
+            now = {key: cell.updated for key, cell in cells.items() if key in marked and not cell.again}
+            assert kept.keys() <= now.keys()
+            assert {key: now[key] for key in read} == read  # what was read again is not read once more
+            read = now
+    with closing(Database.open(tmp_path / "data")) as database:
+        grids = victim.grids_of(database)
+        assert {cell.key for cell in grids.due(grid_id)} == marked - read.keys() != set()
+        finish(grids, grid_id)
+        after = {(cell.document_id, cell.column_id): cell for cell in grids.store.cells(grid_id)}
+        assert {key: after[key].updated for key in read} == read
+        assert {key for key, cell in after.items() if cell.updated != before[key]} == marked
+        assert set(kept.values()) == {1}
+        assert grids.store.to_read_again() == []
