@@ -8,7 +8,7 @@ from pathlib import Path
 from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, as_json, export_check
 from rag.chat.check_text import CheckedStatement, CheckedText, CheckProgress
 from rag.chat.scope import scope_within
-from rag.cli.common import Commands, Options, ProgressBar, open_services, print_json, say
+from rag.cli.common import Commands, Options, ProgressBar, form_of, open_services, print_json, say
 from rag.cli.remote import check_events, running_server
 from rag.errors import DocumentRefused, ExportRefused
 from rag.factory import make_text_checker
@@ -19,7 +19,7 @@ from rag.text.normalize import clean
 from storage.errors import DataDirectoryLocked
 
 STANDARD_INPUT = "-"
-FORMS = ".docx, .html, .md or .json"
+FORMS = ", ".join(f".{form}" for form in CHECK_MEDIA_TYPES)
 SHOWN = 300  # characters of a quote on the screen
 
 
@@ -42,7 +42,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _check_command(settings: Settings, options: Options) -> int:
-    form = _form_of(options.out)
+    form = form_of(options.out, tuple(CHECK_MEDIA_TYPES))
     name, content = _read(options.text, settings.max_upload_mb << 20)
     with ProgressBar(unit="statement") as bar:
         checked = _followed(_events(settings, options, name, content), bar)
@@ -70,21 +70,6 @@ def _events(
             yield from checker.check(name, content)
     except DataDirectoryLocked as locked:
         yield from check_events(running_server(settings, locked), name, content, options.collection)
-
-
-def _form_of(path: Path | None) -> CheckForm | None:
-    if path is None:
-        return None
-    for form in CHECK_MEDIA_TYPES:
-        if path.suffix.lower() == f".{form}":
-            return form
-    raise ExportRefused(
-        N_(
-            "{path} names no form of a file. Let its name end with {forms}.",
-            path=path_text(path),
-            forms=FORMS,
-        )
-    )
 
 
 def _read(named: str, limit: int) -> tuple[str, bytes]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, TypeVar
 
 from tqdm import tqdm
 
-from rag.i18n import translated
+from rag.errors import ExportRefused
+from rag.i18n import N_, translated
 from rag.ingest.library import Library
+from rag.ingest.paths import path_text
 from rag.models.packaged.catalog import Model, fetch
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, Settings
@@ -25,6 +27,7 @@ Options = argparse.Namespace
 MAX_K = 50  # as in the settings
 PORT = 8501  # of the page, unless another is asked for
 T = TypeVar("T")
+Form = TypeVar("Form", bound=str)
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,6 +88,22 @@ class PlainStream:
 def say(sentence: str) -> None:
     """Print a sentence to stderr, in the language of the command line."""
     print(f"footnote: {translated(sentence)}", file=sys.stderr, flush=True)
+
+
+def form_of(path: Path | None, forms: Sequence[Form]) -> Form | None:
+    """Return the form that a file's name ends with; None without a file. Raises ExportRefused."""
+    if path is None:
+        return None
+    found = next((form for form in forms if path.suffix.lower() == f".{form}"), None)
+    if found is None:
+        raise ExportRefused(
+            N_(
+                "{path} names no form of a file. Let its name end with {forms}.",
+                path=path_text(path),
+                forms=", ".join(f".{form}" for form in forms),
+            )
+        )
+    return found
 
 
 def print_json(value: Mapping[str, Any]) -> None:

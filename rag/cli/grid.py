@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from rag.cli.common import Commands, Options, ProgressBar, open_services, print_json, print_result, say
+from rag.cli.common import (
+    Commands,
+    Options,
+    ProgressBar,
+    form_of,
+    open_services,
+    print_json,
+    print_result,
+    say,
+)
 from rag.cli.remote import RemoteGrids, running_server
 from rag.errors import ExportRefused, GridRefused
 from rag.grid.export import GRID_FORMS, STATE_SIGNS, GridForm
@@ -122,7 +131,7 @@ def _grids(settings: Settings) -> Iterator[GridServer]:
 
 
 def _run_command(settings: Settings, options: Options) -> int:
-    spec, form = _spec(options.spec), _form_of(options.out)
+    spec, form = _spec(options.spec), form_of(options.out, GRID_FORMS)
     with _grids(settings) as grids:
         grid_id = grids.put(spec)
         estimate = grids.estimate(grid_id)
@@ -159,7 +168,7 @@ def _list_command(settings: Settings, options: Options) -> int:
 
 
 def _export_command(settings: Settings, options: Options) -> int:
-    form = _form_of(options.out)
+    form = form_of(options.out, GRID_FORMS)
     with _grids(settings) as grids:
         there = grids.list()
         found = [one for one in there if options.grid in (one["id"], one["name"])]
@@ -179,21 +188,6 @@ def _spec(path: Path) -> dict[str, Any]:
         raise GridRefused(N_("{path} is no JSON. Correct it.", path=path_text(path))) from error
     GridSpec.from_json(fields)
     return dict(fields)
-
-
-def _form_of(path: Path | None) -> GridForm | None:
-    if path is None:
-        return None
-    for form in GRID_FORMS:
-        if path.suffix.lower() == f".{form}":
-            return form
-    raise ExportRefused(
-        N_(
-            "{path} names no form of a file. Let its name end with {forms}.",
-            path=path_text(path),
-            forms=", ".join(f".{form}" for form in GRID_FORMS),
-        )
-    )
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -157,7 +157,7 @@ def anchored(document: object, number: int) -> str:
     ("arguments", "said"),
     [
         (["check", "no-such-file"], "There is no file no-such-file"),
-        (["check", "draft.md", "--out", "x.pdf"], ".docx, .html, .md or .json"),
+        (["check", "draft.md", "--out", "x.pdf"], ".md, .html, .json, .docx"),
         (["check", "draft.md", "--in", "Nowhere"], "no collection 'Nowhere'"),
         (["check", "long.md"], "400,000 is the limit"),
         (["check", "empty.md"], "is empty"),
