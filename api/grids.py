@@ -1,6 +1,6 @@
 """`/api/grids`: the same questions over many documents, run as a job, with the words behind each cell."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
@@ -17,15 +17,16 @@ from api.problems import responses
 from rag.grid.ask import MAX_GRID_QUESTION, GridStatement, ask_grid
 from rag.grid.cells import CellState
 from rag.grid.columns import MAX_INSTRUCTIONS, MAX_NAME, MAX_OPTIONS, MAX_QUESTION, Kind
-from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, row_to_json
+from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, quote_to_json, row_to_json
 from rag.grid.figures import disagreements, figures
-from rag.grid.grids import MAX_COLUMNS, DocumentRow, Grid
+from rag.grid.grids import MAX_COLUMNS, DocumentCell, DocumentRow, Grid
 from rag.grid.run import GridProgress
 from rag.grid.spec import GridSpec, NamedScope, columns_from_json, typed_value
 from rag.grid.value_text import value_text
 from rag.jobs import Job
 from storage.choices import Kind as ChoiceKind
 from storage.grids import MAX_GRID_NAME, GridScope
+from storage.records import DocumentRecord
 
 router = APIRouter(tags=["grids"])
 LEASES: dict[str, Any] = {
@@ -142,9 +143,13 @@ class GridPage(BaseModel):
 
 
 class CellQuoteOut(BaseModel):
-    """Words of the row's document: `text` is `[start:end)` of it."""
+    """Words of a document: `text` is `[start:end)` of its text, and `sha256` is that of the original file.
+
+    Offsets are in Unicode code points. Chunks have no part in it: they change when a text is split anew.
+    """
 
     number: int
+    document_id: str
     document: str
     sha256: str
     start: int
@@ -234,11 +239,12 @@ class GridQuestion(BaseModel):
 
 
 class StatementCell(BaseModel):
-    """A cell that a statement rests on, with its quotes."""
+    """A cell that a statement rests on, with the words of its quotes, and in `citations` where they stand."""
 
     document_id: str
     column_id: str
     quotes: list[str]
+    citations: list[CellQuoteOut]
 
 
 class GridStatementOut(BaseModel):
@@ -426,9 +432,11 @@ def calculated(grid_id: str, access: Reader) -> FiguresOut:
 def ask(grid_id: str, body: GridQuestion, access: Asker) -> GridAnswerOut:
     """Answer a question from the cells: the highest, a sum, how many, or the cells that it names."""
     grids = _everything(access).workspace.grids
-    answer = ask_grid(body.question, grids.get(grid_id).columns, grids.rows(grid_id))
+    rows = grids.rows(grid_id)
+    answer = ask_grid(body.question, grids.get(grid_id).columns, rows)
+    documents = {row.document.id: row.document for row in rows}
     return GridAnswerOut(
-        statements=[_statement(one) for one in answer.statements], understood=answer.understood
+        statements=[_statement(one, documents) for one in answer.statements], understood=answer.understood
     )
 
 
@@ -461,17 +469,22 @@ async def _stream(access: Access, grid_id: str, request: Request) -> AsyncIterat
     yield sse("grid", ended.model_dump(mode="json"))
 
 
-def _statement(one: GridStatement) -> GridStatementOut:
-    cells = [
-        StatementCell(
-            document_id=cell.document_id,
-            column_id=cell.column.id,
-            quotes=[quote.text for quote in cell.found.quotes] if cell.found is not None else [],
-        )
-        for cell in one.cells
-    ]
+def _statement(one: GridStatement, documents: Mapping[str, DocumentRecord]) -> GridStatementOut:
+    cells = [_statement_cell(cell, documents[cell.document_id]) for cell in one.cells]
     return GridStatementOut(
         text=one.text, calculated=one.calculated, unconfirmed=one.unconfirmed, cells=cells
+    )
+
+
+def _statement_cell(cell: DocumentCell, document: DocumentRecord) -> StatementCell:
+    quotes = cell.found.quotes if cell.found is not None else ()
+    return StatementCell(
+        document_id=cell.document_id,
+        column_id=cell.column.id,
+        quotes=[quote.text for quote in quotes],
+        citations=[
+            CellQuoteOut(**quote_to_json(number, document, quote)) for number, quote in enumerate(quotes, 1)
+        ],
     )
 
 

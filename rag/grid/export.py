@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from rag.chat.export import PAGE, STYLE, escaped, exported_on
 from rag.chat.verify import GRID_FORM, GRID_VERSION
 from rag.errors import GridRefused
-from rag.grid.cells import Amount, CellState, value_to_json
+from rag.grid.cells import Amount, CellQuote, CellState, value_to_json
 from rag.grid.columns import Column
 from rag.grid.exported import GridExport, NumberedQuote, numbered_quotes, remark
 from rag.grid.figures import Figure
@@ -29,6 +29,7 @@ from rag.i18n import language as current_language
 from rag.text.document import OPEN_XML
 from rag.text.language import language
 from rag.text.normalize import clean
+from storage.records import DocumentRecord
 
 GridForm = Literal["xlsx", "csv", "md", "html", "json"]
 GRID_FORMS: tuple[GridForm, ...] = get_args(GridForm)
@@ -263,12 +264,17 @@ def cell_to_json(cell: DocumentCell, quotes: Sequence[NumberedQuote]) -> dict[st
 
 
 def _json_quote(one: NumberedQuote) -> dict[str, Any]:
-    document = one.row.document
+    return quote_to_json(one.number, one.row.document, one.quote)
+
+
+def quote_to_json(number: int, document: DocumentRecord, quote: CellQuote) -> dict[str, Any]:
+    """Return a quote as JSON's types, with all by which it is found again, in whatever chunks the text is."""
     return {
-        "number": one.number,
+        "number": number,
+        "document_id": document.id,
         "document": document.name,
         "sha256": document.sha256,
-        **asdict(one.quote),
+        **asdict(quote),
     }
 
 

@@ -48,9 +48,13 @@ def test_a_grid_is_made_run_followed_and_read(served: ApiServer, monkeypatch: py
         document = next(row["document_id"] for row in rows if row["document"] == "castle.md")
         text = ann.get(f"/api/documents/{document}/text").json()["text"]
         assert text[quote["start"] : quote["end"]] == quote["text"]
+        assert quote["document_id"] == document
         assert ann.get(f"/api/grids/{grid['id']}/estimate").json()["cells"] == 0
         asked = ann.post(f"/api/grids/{grid['id']}/ask", json={"question": "Which moat is the deepest?"})
         assert [one["cells"][0]["column_id"] for one in asked.json()["statements"]] == ["moat"]
+        (cited, *_) = asked.json()["statements"][0]["cells"][0]["citations"]
+        text = ann.get(f"/api/documents/{cited['document_id']}/text").json()["text"]
+        assert text[cited["start"] : cited["end"]] == cited["text"]
         first = ann.get(f"/api/grids/{grid['id']}/rows", params={"limit": 1}).json()
         rest = ann.get(f"/api/grids/{grid['id']}/rows", params={"cursor": first["next_cursor"]}).json()
         assert [*first["data"], *rest["data"]] == rows
