@@ -14,7 +14,7 @@ from api.access import Access, Asker, Names, Reader, Writer
 from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, follow, problem_event, sse
 from api.paging import Cursor, Limit, page
 from api.problems import responses
-from rag.grid.ask import MAX_GRID_QUESTION, GridStatement, ask_grid
+from rag.grid.ask import MAX_GRID_QUESTION, GridStatement
 from rag.grid.cells import CellState
 from rag.grid.columns import MAX_INSTRUCTIONS, MAX_NAME, MAX_OPTIONS, MAX_QUESTION, Kind
 from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, quote_to_json, row_to_json
@@ -430,10 +430,13 @@ def calculated(grid_id: str, access: Reader) -> FiguresOut:
     summary="Ask a grid",
 )
 def ask(grid_id: str, body: GridQuestion, access: Asker) -> GridAnswerOut:
-    """Answer a question from the cells: the highest, a sum, how many, or the cells that it names."""
-    grids = _everything(access).workspace.grids
-    rows = grids.rows(grid_id)
-    answer = ask_grid(body.question, grids.get(grid_id).columns, rows)
+    """Answer a question from the cells: the highest, a sum, how many, by groups, or the cells that it names.
+
+    A connected language model plans what to filter, group and calculate; without one, rules do.
+    """
+    workspace = _everything(access).workspace
+    rows = workspace.grids.rows(grid_id)
+    answer = workspace.ask_grid(body.question, workspace.grids.get(grid_id).columns, rows)
     documents = {row.document.id: row.document for row in rows}
     return GridAnswerOut(
         statements=[_statement(one, documents) for one in answer.statements], understood=answer.understood

@@ -35,10 +35,13 @@ from rag.factory import (
     make_text_checker,
     reading_seconds,
 )
+from rag.grid.ask import GridAnswer
+from rag.grid.columns import Column
 from rag.grid.export import GridForm, export_grid
 from rag.grid.exported import GridExport
 from rag.grid.extraction import CellReader
-from rag.grid.grids import Grids
+from rag.grid.grids import DocumentRow, Grids
+from rag.grid.planned import ask_planned
 from rag.grid.run import GRID, GridRuns
 from rag.i18n import N_
 from rag.ingest.figure_descriptions import FigureDescriber
@@ -476,6 +479,13 @@ class Workspace:
         exported = FORMS[form](export(conversation, messages, datetime.now(UTC)))
         self.note("chat_exported", chat=conversation_id, form=form)
         return exported
+
+    def ask_grid(self, question: str, columns: Sequence[Column], rows: Sequence[DocumentRow]) -> GridAnswer:
+        """Answer a question from the cells of rows, by a plan of the connected language model or by rules.
+
+        The model gets the question and the columns, and no cell. Raises QuestionRefused.
+        """
+        return ask_planned(question, columns, rows, self._current()[1])
 
     def exported_grid(self, grid_id: str, form: GridForm, address: str = "") -> bytes:
         """Return a grid as a file of the given form, and note that in the audit log.

@@ -168,10 +168,10 @@ def _statements(
     if operation == "count":
         return _counted(target, rows, total, narrowed=narrowed)
     if target is None:
-        return [_told(row, row.cells[0]) for row in rows[:MOST_LISTED] if row.cells]
+        return [told(row, row.cells[0]) for row in rows[:MOST_LISTED] if row.cells]
     if operation == "cells":
         cells = [(row, row.cell(target.id)) for row in rows]
-        return [_told(row, cell) for row, cell in cells if cell.value is not None][:MOST_LISTED]
+        return [told(row, cell) for row, cell in cells if cell.value is not None][:MOST_LISTED]
     wanted = (_OF_DATES if target.kind == "date" else _OF_AMOUNTS).get(operation, operation)
     by_key = {cell.key: (row, cell) for row in rows for cell in row.cells}
     found: list[GridStatement] = []
@@ -179,7 +179,7 @@ def _statements(
         if figure.operation == wanted and figure.counted is None:
             at = [by_key[key] for key in figure.cells]
             found.append(GridStatement(figure.sentence, tuple(cell for _, cell in at), calculated=True))
-            found += [_told(row, cell) for row, cell in at[:MOST_LISTED] if wanted not in ("sum", "mean")]
+            found += [told(row, cell) for row, cell in at[:MOST_LISTED] if wanted not in ("sum", "mean")]
     return found
 
 
@@ -188,7 +188,7 @@ def _counted(
 ) -> list[GridStatement]:
     if not narrowed and target is not None:
         return [
-            GridStatement(figure.sentence, _cells(rows, figure.cells), calculated=True)
+            GridStatement(figure.sentence, cells_of(rows, figure.cells), calculated=True)
             for figure in figures(rows, target)
             if figure.operation == "count"
         ]
@@ -204,12 +204,14 @@ def _counted(
     return [GridStatement(translated(text), cells, calculated=True)]
 
 
-def _cells(rows: Sequence[DocumentRow], keys: Sequence[tuple[str, str]]) -> tuple[DocumentCell, ...]:
+def cells_of(rows: Sequence[DocumentRow], keys: Sequence[tuple[str, str]]) -> tuple[DocumentCell, ...]:
+    """Return the cells of these keys."""
     wanted = set(keys)
     return tuple(cell for row in rows for cell in row.cells if cell.key in wanted)
 
 
-def _told(row: DocumentRow, cell: DocumentCell) -> GridStatement:
+def told(row: DocumentRow, cell: DocumentCell) -> GridStatement:
+    """Return the statement of a cell's value."""
     return GridStatement(f"{row.document.name} – {cell.column.name}: {value_text(cell.value)}", (cell,))
 
 

@@ -95,13 +95,13 @@ def parse_reply(reply: str) -> ModelReply | None:
     >>> parse_reply('{"value": null}'), parse_reply("I do not know.")
     (ModelReply(value=None, quote=''), None)
     """
-    for fields in _objects(reply[:LONGEST_REPLY]):
+    for fields in json_objects(reply[:LONGEST_REPLY]):
         if "value" in fields:
             return ModelReply(_value(fields["value"]), _quote(fields.get("quote")))
     return None
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of a text; one that was cut short is closed."""
     decoder, at = json.JSONDecoder(strict=False), text.find("{")
     for _ in range(MOST_OBJECTS):

@@ -165,6 +165,7 @@ WORKSPACE = {
     "ask": lambda my, ids: my.ask(ids["conversation"], "mine?"),
     "pipeline": lambda my, ids: my.pipeline(ids["conversation"]) and None,
     "delete_conversation": lambda my, ids: my.delete_conversation(ids["conversation"]),
+    "ask_grid": None,
     "note": None,
     "original": lambda my, ids: my.original(ids["document"]),
     "exported": lambda my, ids: my.exported(ids["conversation"], "md"),

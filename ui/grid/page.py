@@ -187,7 +187,7 @@ def _show_table(here: Workspace, grid_id: str, *, running: bool) -> None:
         _show_rows(found[part], grid, view)
     if grid.columns:
         show_legend(found, rows)
-    _show_below(found, rows, viewed_columns(grid.columns, view))
+    _show_below(here, found, rows, viewed_columns(grid.columns, view))
 
 
 def _found(rows: Sequence[DocumentRow], view: GridView) -> list[DocumentRow]:
@@ -236,12 +236,14 @@ def _open_document(document_id: str) -> None:
     st.session_state[_OPENED] = True
 
 
-def _show_below(found: Sequence[DocumentRow], rows: Sequence[DocumentRow], columns: Sequence[Column]) -> None:
+def _show_below(
+    here: Workspace, found: Sequence[DocumentRow], rows: Sequence[DocumentRow], columns: Sequence[Column]
+) -> None:
     """Show what is calculated from the rows, in parts that are opened where they are wanted."""
     if not any(cell.value is not None for row in rows for cell in row.cells):
         return
     with st.expander(_("Ask this grid"), icon=":material/forum:", key="grid-ask"):
-        summary.show_question(found, columns, _open_cell)
+        summary.show_question(found, columns, _open_cell, here)
     with st.expander(_("Totals"), icon=":material/functions:", key="grid-totals"):
         summary.show_totals(found, columns)
     with st.expander(_("Compare two documents"), icon=":material/compare:", key="grid-compare"):

@@ -1,15 +1,17 @@
 """Parts below the table of a grid: totals of columns, two rows side by side, rows that disagree."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import streamlit as st
 
-from rag.grid.ask import MAX_GRID_QUESTION, GridStatement, ask_grid
+from rag.grid.ask import MAX_GRID_QUESTION, GridAnswer, GridStatement
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
 from rag.grid.figures import Compared, Disagreement, Figure, compare, disagreements, figures
 from rag.grid.grids import DocumentCell, DocumentRow
-from rag.i18n import N_, _, enumerated, ngettext, translated
+from rag.i18n import N_, _, enumerated, language, ngettext, translated
+from rag.workspace import Workspace
 from ui.components.markdown import label
 from ui.components.messages import action, show_refusal
 from ui.grid.table import cell_id
@@ -17,6 +19,7 @@ from ui.grid.values import shown_value
 from ui.grid.view import MARKS, SIGNS, mark
 
 MOST_CELLS = 12  # of a disagreement that are named
+_ANSWERED = "grid-answered"
 MOST_NAMED = 3  # documents of a lowest or highest value that are named
 _AT_A_DOCUMENT = ("lowest", "highest", "earliest", "latest")
 _OPERATIONS = {
@@ -32,7 +35,9 @@ _OPERATIONS = {
 Open = Callable[[str], object]
 
 
-def show_question(rows: Sequence[DocumentRow], columns: Sequence[Column], on_open: Open) -> None:
+def show_question(
+    rows: Sequence[DocumentRow], columns: Sequence[Column], on_open: Open, workspace: Workspace
+) -> None:
     """Show a field for a question, and its answer from the cells of these rows, each with its button."""
     question = st.text_input(
         _("Question about these documents"),
@@ -43,7 +48,7 @@ def show_question(rows: Sequence[DocumentRow], columns: Sequence[Column], on_ope
     if not question.strip():
         return
     with show_refusal():
-        answer = ask_grid(question, columns, rows)
+        answer = _answer(question, columns, rows, workspace)
         if not answer.statements:
             st.markdown(label(translated(answer.understood), 600))
             return
@@ -54,6 +59,20 @@ def show_question(rows: Sequence[DocumentRow], columns: Sequence[Column], on_ope
         shown = {cell.key for one in answer.statements if one.calculated for cell in one.cells}
         told = [cell for one in answer.statements for cell in one.cells if cell.key not in shown]
         _show_cells(told, names, on_open, "grid-told")
+
+
+def _answer(
+    question: str, columns: Sequence[Column], rows: Sequence[DocumentRow], workspace: Workspace
+) -> GridAnswer:
+    """Return the answer; the last one is kept, so that a language model plans once for a question."""
+    cells = tuple((cell.key, cell.value, cell.state) for row in rows for cell in row.cells)
+    asked = question, tuple(columns), cells, language()
+    kept = st.session_state.get(_ANSWERED)
+    if kept is None or kept[0] != asked:
+        with st.spinner(_("Reading…")):
+            kept = asked, workspace.ask_grid(question, columns, rows)
+        st.session_state[_ANSWERED] = kept
+    return cast(GridAnswer, kept[1])
 
 
 def _show_calculated(one: GridStatement, names: Mapping[str, str], on_open: Open, at: int) -> None:

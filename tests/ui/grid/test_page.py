@@ -10,10 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.workspace import Workspace
 from storage.grids import GridScope
+from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
+from ui.server import services
 
 Page = Callable[..., AppTest]
 LEASE = (
@@ -226,6 +230,18 @@ def test_a_question_is_answered_from_the_cells(page: Page, read: str):
     assert "EUR 1,500" in words(at) and not at.exception
     at.text_input(key="grid-question").set_value("Why?").run()
     assert "names no column" in words(at)
+
+
+def test_a_model_plans_once_for_a_question(page: Page, read: str, monkeypatch: pytest.MonkeyPatch):
+    with FakeLLM() as fake, LLM(LLMSettings(base_url=fake.url, model="fake", context_tokens=8192)) as llm:
+        monkeypatch.setattr(services.services(), "llm", llm)
+        fake.say('{"calculate": "mean", "column": 2}')
+        at = page("grid", grid=read)
+        at.text_input(key="grid-question").set_value("What is paid in a usual month?").run()
+        assert "Mean of Rent" in words(at)
+        at = press(at, "✓ Rent: €1,500 · lease-3.md")
+        assert "Mean of Rent" in words(at) and not at.exception
+        assert len(fake.requests) == 1
 
 
 def test_text_of_documents_and_columns_is_never_html(page: Page, here: Workspace):
