@@ -26,7 +26,10 @@ _OTHER = re.compile(r"\b(?:other|non|excluding|before|after|less|per)\b|기타|�
 """Words that make a label another one, and that are no tokens."""
 _ENDS_IN = re.compile(r"\w[ \t](to|by|from|for|with)\s*\Z", re.IGNORECASE)
 _LATIN_TEXT = re.compile(r"[\x00-\u024f\u2000-\u206f]*")
-_PARENTHESES = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s[^,()（）]*(?:,|\Z)")
+_PARENTHESES = re.compile(
+    r"[(（\[][^()（）\[\]]{0,60}[)）\]]|,\s(?:including|incl\.)\s[^,()（）]*(?:,|\Z)"
+    r"|,\s(?:net of|less)\s[^()（）]*\Z"
+)
 _ALTERNATIVE = re.compile(r"\s*(?:/|／|・|\bor\b|,|、|;|또는|または|又は)\s*")
 _DAY_OF = re.compile(r"(?P<what>[^\x00-\u024f]{2,}?)(?:の?日|\s?일|\s?날짜|\s?일자|年月日|の?日付|の?日時)")
 """Korean or Japanese name of a day, which sentences call by what happened: 발표일, 開館日."""

@@ -204,3 +204,19 @@ def test_a_day_goes_before_a_year(library: Library):
     assert read(library, text, Column("c", "開館日", "いつ開館しましたか？", "date")).value == day(
         "2010-10-16"
     )
+
+
+BALANCE = """\
+# Mill plc
+
+For the quarterly period ended June 30, 2024
+
+| In thousands | June 30, 2024 | December 31, 2023 |
+|---|---|---|
+| Accounts receivable, net of allowance for doubtful accounts of $4 and $6 | $500 | $400 |
+"""
+
+
+def test_a_label_may_say_what_a_figure_is_net_of(library: Library):
+    result = read(library, BALANCE, Column("c", "Accounts receivable", kind="money"))
+    assert (result.state, result.value) == ("verified", amount("500000", "USD"))
