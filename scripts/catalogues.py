@@ -5,6 +5,7 @@ python scripts/catalogues.py
 A message that is new, or whose English changed, is left empty for its translators and shown in English.
 """
 
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
@@ -14,9 +15,11 @@ from babel.messages import Catalog
 from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))  # of several checkouts it writes the catalogues of its own
+
 from rag.i18n import DOMAIN, ENGLISH, FOLDER, LANGUAGES
 
-ROOT = Path(__file__).parent.parent
 FOLDERS = ("ui", "api", "rag", "storage")
 KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2), "N_plural": (1, 2)}
 TEMPLATE = FOLDER / f"{DOMAIN}.pot"
