@@ -1,10 +1,12 @@
 """Follow-up detection and term carry-over, without a language model.
 
-A follow-up gets the weightiest terms of the conversation in brackets, so that both the search and the reader
-see them. A question needs no context where those terms hardly change its embedding.
+A follow-up gets the weightiest terms of the conversation in brackets, and the period that the last question
+named, so that both the search and the reader see them. A question needs no context where those hardly change
+its embedding, unless its words point back ("how much of it").
 """
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,8 +16,9 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import History, Rarity
-from rag.chat.small_talk import is_continuation
+from rag.chat.small_talk import is_continuation, phrase_file
 from rag.errors import EmbeddingError
+from rag.text.dates import find_periods
 from rag.text.facts import nouns
 from rag.text.language import language
 from rag.text.tokenize import tokens, word_language
@@ -43,6 +46,8 @@ def needs_context(question: str, completed: str, embedder: Embeddings | None = N
     limit = SAME_MEANING.get(getattr(embedder, "name", ""))
     if embedder is None or limit is None or completed == question:
         return completed != question
+    if _points_back(question):
+        return True
     try:
         alone, together = (np.asarray(embedder.embed_query(text)) for text in (question, completed))
     except EmbeddingError as error:
@@ -51,20 +56,39 @@ def needs_context(question: str, completed: str, embedder: Embeddings | None = N
     return float(alone @ together) < limit
 
 
-def with_terms(question: str, history: History, rarity: Rarity | None = None) -> str:
+def _points_back(question: str) -> bool:
+    return re.search(phrase_file(language(question))["points_back"], question, re.IGNORECASE) is not None
+
+
+def with_terms(question: str, history: History, rarity: Rarity | None = None, *, period: bool = False) -> str:
     """Return the question with the weightiest terms of the conversation that it lacks.
+
+    With `period` it also gets that of the last question, where it names none.
 
     >>> with_terms("And where was he born?", [("user", "Who is Albert Einstein?")])
     'And where was he born? (about Albert Einstein)'
+    >>> with_terms("And from Services?", [("user", "What were the sales in Q3 2023?")], period=True)
+    'And from Services? (about sales, Q3 2023)'
     """
     stemming = word_language(question)
     asked = frozenset(tokens(question, stemming))
-    terms = [term for key, term in _terms(history, rarity, stemming).items() if not set(key) <= asked]
+    known = _terms(history, rarity, stemming)
+    terms = [term for key, term in known.items() if not set(key) <= asked]
     best = sorted(terms, key=lambda term: (-term.weight, term.place))[:MAX_TERMS]
-    if not best:
+    said = {term.place: term.word for term in known.values()}
+    carried = [*_phrases(best, said), *(_period(question, history) if period else [])]
+    if not carried:
         return question
     form, separator = _WITH_TERMS.get(language(question), ("{} (about {})", ", "))
-    return form.format(question, separator.join(_phrases(best)))
+    return form.format(question, separator.join(carried))
+
+
+def _period(question: str, history: History) -> list[str]:
+    """Return the period that the last question names, in its words, where this one names none."""
+    last = next((content for role, content in reversed(history) if role == "user"), "")
+    if find_periods(question):
+        return []
+    return [last[one.start : one.end] for one in find_periods(last)[:1]]
 
 
 @dataclass
@@ -84,7 +108,7 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         if role == "user" and is_continuation(content):
             continue  # "tell me more" names no subject
         seen: set[tuple[str, ...]] = {()}
-        for position, word in enumerate(nouns(content[:MAX_CHARS])):
+        for position, word in enumerate(nouns(_without_periods(content[:MAX_CHARS]))):
             key = tuple(tokens(word, stemming))
             if key in seen:
                 continue
@@ -99,6 +123,13 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
     return terms
 
 
+def _without_periods(text: str) -> str:
+    """Return a text without dates and periods, of which a month alone would be carried."""
+    for one in reversed(find_periods(text)):
+        text = f"{text[: one.start]} {text[one.end :]}"
+    return text
+
+
 def _weights(history: History) -> Iterator[tuple[int, float]]:
     """Yield the index and weight of the first question and of the newest messages, oldest first."""
     first = next((at for at, (role, _) in enumerate(history) if role == "user"), -1)
@@ -109,13 +140,20 @@ def _weights(history: History) -> Iterator[tuple[int, float]]:
         yield at, max(weight, FIRST_QUESTION) if at == first else weight
 
 
-def _phrases(terms: Sequence[_Term]) -> list[str]:
-    """Return the terms in the order of the conversation, neighbours joined: guinea, pigs -> guinea pigs."""
+def _phrases(terms: Sequence[_Term], said: Mapping[tuple[int, int], str]) -> list[str]:
+    """Return the terms in the order of the conversation, neighbours joined: guinea, pigs -> guinea pigs.
+
+    So are two with one term between them, in the words `said` at each place: total, sales -> total net sales.
+    """
     ordered = sorted(terms, key=lambda term: term.place)
-    phrases = [ordered[0].word]
+    phrases = [term.word for term in ordered[:1]]
     for one, other in pairwise(ordered):
-        if one.place[0] == other.place[0] and other.place[1] == one.place[1] + 1:
+        message, at = one.place
+        between = said.get((message, at + 1))
+        if other.place == (message, at + 1):
             phrases[-1] += f" {other.word}"
+        elif other.place == (message, at + 2) and between is not None:
+            phrases[-1] += f" {between} {other.word}"
         else:
             phrases.append(other.word)
     return phrases

@@ -102,7 +102,9 @@ def make_standalone(
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     completed = with_terms(question, history, rarity)
-    text = completed if needs_context(question, completed, embedder) else question
+    text = question
+    if needs_context(question, completed, embedder):
+        text = completed = with_terms(question, history, rarity, period=True)
     return StandaloneQuestion(text, query_variants(text, question, history, completed), note)
 
 

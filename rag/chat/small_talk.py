@@ -95,7 +95,7 @@ def _phrases() -> dict[str, tuple[str, str]]:
         _normalised(text): (kind, code)
         for code in LANGUAGES
         for kind, texts in phrase_file(code).items()
-        if kind not in ("question_words", "replies", "rework")
+        if kind not in ("question_words", "replies", "rework", "points_back")
         for text in texts
     }
 

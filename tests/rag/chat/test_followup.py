@@ -52,6 +52,13 @@ def test_neighbouring_words_are_carried_as_one():
     assert asked == "And predators? (about guinea pigs)"
 
 
+def test_a_word_between_two_carried_ones_is_carried_with_them():
+    rarity = {"total": 5.0, "sale": 5.0}
+    history = [("user", "What were the total net sales?")]
+    asked = with_terms("And from iPhone?", history, lambda token: rarity.get(token, 0.1))
+    assert asked == "And from iPhone? (about total net sales)"
+
+
 def test_of_two_thousand_turns_the_first_question_and_the_newest_messages_count():
     turn = [("user", "What about topic {} of the report?"), ("assistant", "A long answer on {}. " * 50)]
     history = [(role, text.replace("{}", str(number))) for number in range(2000) for role, text in turn]
@@ -60,12 +67,40 @@ def test_of_two_thousand_turns_the_first_question_and_the_newest_messages_count(
     assert completed == with_terms("And why?", [history[0], *history[-MAX_MESSAGES:]])
 
 
+@pytest.mark.parametrize(
+    ("asked", "question", "completed"),
+    [
+        (
+            "What were the net sales in Q3 2023?",
+            "And how much of it came from iPhone?",
+            "And how much of it came from iPhone? (about net sales, Q3 2023)",
+        ),
+        ("What were the sales in Q3 2023?", "And in 2022?", "And in 2022? (about sales)"),
+        ("2023년 3분기 매출은 얼마인가요?", "그중 서비스는요?", "그중 서비스는요? (매출, 2023년 3분기)"),
+        (
+            "2023年第3四半期の売上高は?",
+            "そのうちサービスは?",
+            "そのうちサービスは?（売上高、2023年第3四半期）",
+        ),
+    ],
+)
+def test_the_period_of_the_last_question_is_carried_as_a_whole(asked: str, question: str, completed: str):
+    assert with_terms(question, [("user", asked)], period=True) == completed
+
+
 STANDALONE = [
     (ENGLISH, "How do I claim travel expenses for a train journey to a customer?"),
     (KOREAN, "이순신 장군이 태어난 곳은 어디이고 언제 태어났나요?"),
     (JAPANESE, "徳川家康はいつどこで江戸幕府を開いたのですか?"),
 ]
-ELLIPTIC = [(ENGLISH, "And in 2023?"), (ENGLISH, "why?"), (KOREAN, "왜요?"), (JAPANESE, "理由は?")]
+SALES = [("user", "What was the total net sales in Q3 2023?"), ("assistant", "It was $81,797 million [1].")]
+ELLIPTIC = [
+    (SALES, "And how much of it came from iPhone?"),
+    (ENGLISH, "And in 2023?"),
+    (ENGLISH, "why?"),
+    (KOREAN, "왜요?"),
+    (JAPANESE, "理由は?"),
+]
 
 
 @pytest.mark.parametrize(("history", "question"), STANDALONE)
