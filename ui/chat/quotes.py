@@ -8,7 +8,8 @@ from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens
 from storage.records import Message
 
-_WORD = re.compile(r"[\w'’-]+")
+_WORD = re.compile(r"[\w'’-]+(?:[.,]\d+)*%?")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*%?")
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,16 @@ def in_bold(text: str, question: str) -> str:
 
     >>> in_bold("The mill opened in 1932.", "When did the mill open?")
     'The **mill** **opened** in 1932.'
+    >>> in_bold("It fell 1% to 1.2 million on May 1.", "May 1?")  # a number is marked as a whole
+    'It fell 1% to 1.2 million on **May** **1**.'
     """
-    asked = frozenset(tokens(question))
+    asked, numbers = frozenset(tokens(question)), frozenset(_WORD.findall(question))
 
     def marked(match: re.Match[str]) -> str:
-        own = frozenset(tokens(match[0])) if match[0].casefold() not in STOP_WORDS["en"] else frozenset()
-        return f"**{match[0]}**" if own & asked else match[0]
+        word = match[0]
+        if _NUMBER.fullmatch(word):
+            return f"**{word}**" if word in numbers else word
+        own = frozenset(tokens(word)) if word.casefold() not in STOP_WORDS["en"] else frozenset()
+        return f"**{word}**" if own & asked else word
 
     return _WORD.sub(marked, text)

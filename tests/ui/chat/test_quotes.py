@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from storage.records import CitationRecord, Message
-from ui.chat.quotes import QuotePart, quote_parts
+from ui.chat.quotes import QuotePart, in_bold, quote_parts
 
 
 def message(*parts: tuple[str, int | None]) -> Message:
@@ -33,3 +33,8 @@ def test_of_doubtful_quotes_none_is_the_best():
 def test_a_list_stays_in_one_piece():
     answer = message(("**2 found:**\n\n", None), ("- A [1]", 1), ("\n", None), ("- B [2]", 2))
     assert quote_parts(answer) == [QuotePart(0, len(answer.content))]
+
+
+def test_a_number_of_the_question_is_bold_only_as_a_whole():
+    shown = in_bold("It fell 1% to $1.2 billion on July 1, 2023.", "What came on July 1, 2023?")
+    assert shown == "It fell 1% to $1.2 billion on **July** **1**, **2023**."
