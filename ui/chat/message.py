@@ -174,7 +174,7 @@ def _show_narrowing(answer: Message, question: Message | None, workspace: Worksp
             widened=True,
         )
         st.caption(_("Only documents of:"), width="content")
-        name = label(translated(answer.narrowed_to), 300)
+        name = label(scope.in_page_words(answer.narrowed_to), 300)
         scope.show_chip(name, f"widen-{answer.id}", partial(_act, search))
 
 

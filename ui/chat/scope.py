@@ -1,5 +1,6 @@
 """Scope of a conversation: the documents, collections and tags it searches, shown above the input."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -9,7 +10,7 @@ import streamlit as st
 
 from rag.chat.coverage import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filter_in_words
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, ngettext, translated, written_day
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME
@@ -22,6 +23,10 @@ from ui.components.messages import flash, flash_errors
 NEXT = "scope-next"  # scope of a chat that has not begun
 ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
+
+_RANGE = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)")
+_DAY = re.compile(r"(?<![\w.-])\d{4}-\d\d-\d\d(?![\d.-])(?! \w)")  # none inside of a file's name
+_MORE = re.compile(r" and (\d+) more$")
 
 MAX_CHIPS = 8  # of a scope; more of it are only counted
 
@@ -82,7 +87,7 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
         if all(one.there for one in chosen):
             st.caption(_("Search in:"), width="content")
         for one in chosen[:MAX_CHIPS]:
-            name = translated(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
+            name = in_page_words(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
             shown = label(name, 40) if one.there else _("{name} (deleted)", name=label(name, 40))
             show_chip(shown, f"chip-{one.kind}-{one.id}", partial(_drop, conversation, here, one))
         if len(chosen) > MAX_CHIPS:
@@ -140,7 +145,28 @@ def searched_in(said: str) -> str:
 
 def narrowed_to(said: str) -> str:
     """Return as Markdown which documents the question of an answer names."""
-    return ":material/filter_alt: " + _("Only documents of: {said}", said=label(translated(said), 300))
+    return ":material/filter_alt: " + _("Only documents of: {said}", said=label(in_page_words(said), 300))
+
+
+def in_page_words(said: str) -> str:
+    """Return what a filter or a question names, its days as they are written in the language of the page.
+
+    >>> in_page_words("Apple Inc., 2023-04-02 to 2023-07-01 and 2 more"), in_page_words("from 2023-07-01")
+    ('Apple Inc., 2 Apr 2023 – 1 Jul 2023 and 2 more', 'from 1 Jul 2023')
+    """
+    more = _MORE.search(said)
+    named = translated(said[: more.start()] if more else said)
+    named = _DAY.sub(_written, _RANGE.sub(r"\1 – \2", named))
+    if more is None:
+        return named
+    return ngettext("{names} and {count} more", "{names} and {count} more", int(more[1]), names=named)
+
+
+def _written(match: re.Match[str]) -> str:
+    try:
+        return written_day(date.fromisoformat(match[0]))
+    except ValueError:
+        return match[0]
 
 
 def told(event: NarrowedTo | Coverage) -> str:
@@ -193,7 +219,12 @@ def pick_filter(names: Iterable[str], now: DocumentFilter, key: str) -> Document
     types = sorted({*now.types, *(kind for name in names if (kind := file_type(name)))})
     with st.container(horizontal=True, gap="small"):
         picked = st.multiselect(
-            _("File types"), types, default=sorted(now.types), placeholder=_("Any"), key=f"{key}-types"
+            _("File types"),
+            types,
+            default=sorted(now.types),
+            format_func=lambda ending: ending.removeprefix(".").upper(),
+            placeholder=_("Any"),
+            key=f"{key}-types",
         )
         since = st.date_input(_("Dated from"), value=now.since, min_value=OLDEST, key=f"{key}-since")
         until = st.date_input(_("Dated to"), value=now.until, min_value=OLDEST, key=f"{key}-until")

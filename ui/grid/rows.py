@@ -5,15 +5,15 @@ from functools import partial
 
 import streamlit as st
 
-from rag.chat.scope import DocumentFilter
+from rag.chat.scope import DocumentFilter, filter_in_words
 from rag.grid.columns import Column
 from rag.grid.grids import Grid
 from rag.grid.templates import TEMPLATES, find_template
 from rag.i18n import N_, _, enumerated, language, ngettext
 from rag.workspace import Workspace
-from storage.choices import Chosen
+from storage.choices import FILTERS, Chosen
 from storage.grids import MAX_GRID_NAME, GridScope
-from ui.chat.scope import distinct, pick_filter
+from ui.chat.scope import distinct, in_page_words, pick_filter
 from ui.components.markdown import plain_line
 from ui.components.messages import dialog, show_refusal
 
@@ -37,10 +37,16 @@ def rows_in_words(scope: Sequence[Chosen]) -> str:
     if not scope:
         return _("All documents; new ones join")
     documents = sum(one.kind == "document" for one in scope)
-    named = [plain_line(one.name, 60) for one in scope if one.kind != "document"][:5]
+    named = [_named(one) for one in scope if one.kind != "document"][:5]
     if documents:
         named.append(ngettext("{count} document", "{count} documents", documents))
     return enumerated(named)
+
+
+def _named(one: Chosen) -> str:
+    return (
+        in_page_words(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else plain_line(one.name, 60)
+    )
 
 
 @dialog(N_("New grid"), ":material/table_chart:", "medium")

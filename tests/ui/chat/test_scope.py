@@ -5,10 +5,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.chat.scope import scope_of
+from rag.i18n import in_language
 from rag.workspace import Workspace
 from storage.choices import Chosen
 from tests.ui.conftest import passage, tell, words
-from ui.chat.scope import NEXT, summary
+from ui.chat.scope import NEXT, in_page_words, summary
 
 Page = Callable[..., AppTest]
 
@@ -46,6 +47,22 @@ def chips(at: AppTest) -> list[str]:
 )
 def test_what_is_searched_is_said_in_few_words(chosen, said):
     assert summary(chosen) == said
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "shown"),
+    [
+        ("Apple Inc. · 2023-07-01", "en", "Apple Inc. · 1 Jul 2023"),
+        ("2023-04-02 to 2023-07-01", "en", "2 Apr 2023 – 1 Jul 2023"),
+        ("a.pdf, b.pdf and 3 more", "ko", "a.pdf, b.pdf 외 3개"),
+        ("2023-07-01", "ja", "2023/07/01"),
+        ("2023-07-01 minutes.md", "en", "2023-07-01 minutes.md"),
+        ("2023-17-01", "en", "2023-17-01"),
+    ],
+)
+def test_what_a_question_names_is_said_in_the_language_of_the_page(said: str, code: str, shown: str):
+    with in_language(code):
+        assert in_page_words(said) == shown
 
 
 def test_an_empty_library_has_nothing_to_choose(page: Page):
@@ -145,12 +162,12 @@ def test_documents_are_chosen_by_type_and_date(page: Page, here: Workspace):
     at.date_input(key="scope--until").set_value(date(2023, 12, 31))
     next(button for button in at.button if button.label == "Search these").click().run()
     assert scope_of(here.choices, chat, here.library.profiles).document_ids == {ids["a.md"]}
-    assert chips(at) == ["*Remove* .md files", "*Remove* to 2023-12-31"]
+    assert chips(at) == ["*Remove* MD files", "*Remove* to 31 Dec 2023"]
     late, _ = here.library.add("late.md", b"# Memo\n\nDate: 5 May 2023\n")
     list(here.library.read(late.id))
     assert late.id in (scope_of(here.choices, chat, here.library.profiles).document_ids or ())
     at.button(key="chip-until-2023-12-31").click().run()
-    assert chips(at) == ["*Remove* .md files"]
+    assert chips(at) == ["*Remove* MD files"]
     assert ids["b.md"] in (scope_of(here.choices, chat, here.library.profiles).document_ids or ())
 
 
@@ -182,4 +199,4 @@ def test_a_chip_of_a_chat_that_has_not_begun_is_removed(page: Page, here: Worksp
     at.session_state[NEXT] = ((hr.id,), (), (), (("since", "2023-01-01"),))
     assert len(chips(at.run())) == 2
     at.button(key=f"chip-collection-{hr.id}").click().run()
-    assert chips(at) == ["*Remove* from 2023-01-01"]
+    assert chips(at) == ["*Remove* from 1 Jan 2023"]
