@@ -20,7 +20,7 @@ from ui.components.messages import show_errors
 from ui.documents import introduction
 from ui.documents import panel as document_panel
 from ui.documents.sample import offer_sample
-from ui.documents.upload import show_report, uploader
+from ui.documents.upload import report, show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
 from ui.settings.first_model import show_first_model, show_search_only
@@ -132,7 +132,8 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
         offer_sample(here)
     if services().llm is None:
         show_first_model(services(), brief=bool(documents))
-    introduction.show_newest(documents, here, document_panel.choose)
+    told = {line.document_id for line in report().lines if line.document_id}
+    introduction.show_newest(documents, here, document_panel.choose, told)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:

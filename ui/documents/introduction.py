@@ -1,7 +1,8 @@
 """Introduction of a document on the page: progress, some of its sentences, questions to ask by one click."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 import streamlit as st
 
@@ -24,14 +25,18 @@ REFUSED_NEW = timedelta(minutes=10)  # in which it says why the newest file coul
 CONSIDERED = 6  # documents
 
 
-def show_newest(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
+def show_newest(
+    records: Sequence[DocumentRecord], here: Workspace, open_document: Open, told: Collection[str] = ()
+) -> None:
     """Introduce the newest document of which there is something to say, if it was added a short time ago.
 
-    The newest of all also says why it could not be read, for some minutes.
+    Where there is none, the newest of all says why it could not be read, for some minutes, unless it is one
+    of those `told` of elsewhere on the page.
     """
     new = [record for record in records if record.replaces is None and _age(record) < NEW][:CONSIDERED]
-    said = (one for one in new if _was_just_refused(one, new[0]) or _can_introduce(one, here))
-    if (chosen := next(said, None)) is not None:
+    readable = (one for one in new if _can_introduce(one, here))
+    refused = (one for one in new[:1] if _was_just_refused(one) and one.id not in told)
+    if (chosen := next(chain(readable, refused), None)) is not None:
         with st.container(border=True, key="introduction", gap="small"):
             show(chosen, here, open_document)
 
@@ -40,8 +45,8 @@ def _age(record: DocumentRecord) -> timedelta:
     return datetime.now(UTC) - record.created
 
 
-def _was_just_refused(record: DocumentRecord, newest: DocumentRecord) -> bool:
-    return record is newest and record.state == "refused" and _age(record) < REFUSED_NEW
+def _was_just_refused(record: DocumentRecord) -> bool:
+    return record.state == "refused" and _age(record) < REFUSED_NEW
 
 
 def _can_introduce(record: DocumentRecord, here: Workspace) -> bool:

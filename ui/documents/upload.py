@@ -206,10 +206,10 @@ def line_state(
     if record is None:  # deleted since, or an older version that is still answering
         return "ready", translated(line.outcome)
     if record.state == "refused":
-        return "refused", translated(record.reason or "") or _("could not be read")
+        return "refused", translated(record.reason or "") or _("Could not be read")
     if record.state not in SEARCHABLE:
         progress = here.ingest.progress(record.id)
-        return "busy", step_name(progress) if progress else translated(STATES[record.state])
+        return "busy", step_name(progress).capitalize() if progress else translated(STATES[record.state])
     return "ready", translated(STATES[record.state])
 
 
