@@ -294,6 +294,8 @@ def _neighbours(
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
             head, tail = _whole_tables(text, max(first, start - CONTEXT), min(last, end + CONTEXT))
             head = max(first, head)  # a line at the end of the page before is no caption
+            if head > first and text[head - 1] == "\n":  # a table would be none without its first word
+                return f"…\n\n{text[head:start]}", _cut_tail(text[end:tail], tail < last)
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
     local = slice(start - passage.start, end - passage.start)
     if passage.text[local] == evidence.quote:

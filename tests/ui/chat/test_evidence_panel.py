@@ -121,3 +121,23 @@ def test_what_a_model_read_from_a_picture_is_shown_with_the_picture_and_as_no_qu
     assert "**Read from a picture by a model**" in said
     assert "A \\*bar\\* chart \\<b\\>of\\</b\\> tar." in said
     assert "**Cited words**" not in said and not any("Verified" in one for one in said)
+
+
+def test_a_table_that_the_context_begins_with_stays_a_table(here, page):
+    rows = "".join(f"| Tar of year {year} | {year * 7} |\n" for year in range(1900, 1925))
+    text = f"# Trade\n\nTar is sold.\n\n| Cargo | Tonnes |\n|---|---|\n{rows}\nA ship pays 240 euros a day.\n"
+    document, _ = here.library.add("trade.md", text.encode())
+    for _ in here.library.index(document.id):
+        pass
+    text = here.library.documents.text(document.id)
+    words = "A ship pays 240 euros a day."
+    at, answer = text.index(words), "A ship pays 240 euros [1]."
+    whole = passage(document="trade.md")
+    cited = replace(
+        whole, document_id=document.id, sha256=document.sha256, start=at, end=at + len(words), text=words
+    )
+    record = CitationRecord(1, 0, len(answer), "verified", at, at + len(words), words)
+    turn = tell(here, "How much?", answer, passages=[cited], citations=[record])
+    at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
+    (shown,) = [one.value for one in at.markdown if "Tonnes" in one.value]
+    assert "\n| Cargo | Tonnes |\n" in shown
