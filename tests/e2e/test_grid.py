@@ -141,6 +141,25 @@ def test_the_table_is_sorted_and_filtered(leases: Server, visit: Visit):
     expect(names).to_have_text(["tower.md"])
 
 
+IN_SIGHT = """() => {
+  const roots = [...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean);
+  const root = roots.find((one) => one.querySelector('.opened'));
+  if (!root) return false;
+  const place = (part) => root.querySelector(part).getBoundingClientRect();
+  const [cell, box, name] = [place('.opened'), place('.scroll'), place('th.name')];
+  return cell.right <= box.right + 1 && cell.left >= box.left + name.width - 1;
+}"""
+
+
+def test_a_cell_stays_in_sight_when_the_panel_opens(leases: Server, visit: Visit):
+    visitor = opened(leases, visit, width=1200)
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    click(page.get_by_role("button", name="Beginning of the lease: 2 May 2024"), then=dialog)
+    page.wait_for_function(IN_SIGHT)
+    click(dialog.get_by_role("button", name="Previous cell"), then=dialog.get_by_role("heading", name="Rent"))
+    page.wait_for_function(IN_SIGHT)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, dark: bool):

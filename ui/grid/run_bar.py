@@ -24,18 +24,20 @@ def is_running(here: Workspace, grid: Grid) -> bool:
 def show_run(here: Workspace, grid: Grid, rows: Sequence[DocumentRow], *, running: bool) -> None:
     """Show progress and Stop while the grid is read; else the size of the next run, and Run."""
     with st.container(key="grid-run", gap="xxsmall"):
-        if running:
-            _show_progress(here, grid, rows)
-        else:
-            _show_ahead(here, grid, rows)
+        with st.container(key="grid-run-state", horizontal=True, gap="small", vertical_alignment="center"):
+            if running:
+                _show_progress(here, grid, rows)
+            else:
+                _show_ahead(here, grid, rows)
+        for note in _notes(grid, rows, running=running):
+            st.caption(note)
 
 
 def _show_progress(here: Workspace, grid: Grid, rows: Sequence[DocumentRow]) -> None:
     job = here.grid_runs.job(grid.id)
     event = job.latest if job is not None else None
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        action(_("Stop"), "stop_circle", "grid-stop", here.grid_runs.stop, grid.id, kind="secondary")
-        st.progress(share_of(event), text=progress_words(event, grid, rows))
+    action(_("Stop"), "stop_circle", "grid-stop", here.grid_runs.stop, grid.id, kind="secondary")
+    st.progress(share_of(event), text=progress_words(event, grid, rows))
 
 
 def share_of(event: GridProgress | None) -> float:
@@ -64,13 +66,10 @@ def _show_ahead(here: Workspace, grid: Grid, rows: Sequence[DocumentRow]) -> Non
     due = [cell for row in readable for cell in row.cells if cell.due]
     read = [cell for row in rows for cell in row.cells if cell.found is not None and not cell.outdated]
     said = _ahead(estimated(len(due), read, with_model=model), model=model, read=bool(read))
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if due:
-            name = ngettext("Read {count} cell", "Read {count} cells", len(due))
-            action(name, "play_arrow", "grid-start", here.grid_runs.start, grid.id, kind="primary")
-        st.markdown(said, width="stretch")
-    for note in _notes(grid, rows):
-        st.caption(note)
+    if due:
+        name = ngettext("Read {count} cell", "Read {count} cells", len(due))
+        action(name, "play_arrow", "grid-start", here.grid_runs.start, grid.id, kind="primary")
+    st.markdown(said, width="stretch")
 
 
 def _ahead(size: Estimate, *, model: bool, read: bool) -> str:
@@ -100,9 +99,9 @@ def duration(seconds: float) -> str:
     return ngettext("About {count} hour", "About {count} hours", -int(-seconds // HOUR))
 
 
-def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
-    """Return what should be known before a run: outdated cells, documents without cells, an early end."""
-    cells = [cell for row in rows for cell in row.cells]
+def _notes(grid: Grid, rows: Sequence[DocumentRow], *, running: bool) -> list[str]:
+    """Return what should be known of a run: outdated cells and an early end before it, unread documents."""
+    cells = [cell for row in rows for cell in row.cells if not running]
     outdated = sum("outdated" in flags(cell) for cell in cells)
     refused = sum(row.refused for row in rows)
     waiting = sum(not row.readable for row in rows) - refused
@@ -131,6 +130,6 @@ def _notes(grid: Grid, rows: Sequence[DocumentRow]) -> list[str]:
                 refused,
             )
         )
-    if grid.note:
+    if grid.note and not running:
         notes.append(_("The last run ended early: {reason}", reason=label(translated(grid.note), 300)))
     return notes

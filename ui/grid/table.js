@@ -26,6 +26,23 @@ function hidden(kind, name, text) {
 
 const states = new WeakMap();
 
+// The cell in the panel, which makes the table narrower, is not left behind its edge or its frozen names.
+function keepInSight(state, cell) {
+  state.sight?.disconnect();
+  const key = cell?.dataset.focus || '';
+  if (!cell || key === state.seen) return;
+  const box = cell.closest('.scroll');
+  const look = () => {
+    state.seen = key;
+    const [at, around] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
+    const left = around.left + box.querySelector('th.name').offsetWidth;
+    if (at.left < left) box.scrollLeft += at.left - left;
+    else if (at.right > around.right) box.scrollLeft += Math.min(at.right - around.right, at.left - left);
+  };
+  state.sight = new ResizeObserver(look);
+  state.sight.observe(box);
+}
+
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const state = states.get(parentElement)
     || { version: -1, chosen: new Set(), lines: new Map(), current: '' };
@@ -126,6 +143,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     each.classList.toggle('opened', on);
     if (on) each.setAttribute('aria-current', 'true'); else each.removeAttribute('aria-current');
   }
+
+  keepInSight(state, table.querySelector('button.opened'));
 
   // One stop of Tab for the whole table; the arrow keys move inside of it.
   const rows = [...table.querySelectorAll('tr[data-id]')].map((one) => [...one.querySelectorAll('input, button')]);

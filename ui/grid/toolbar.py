@@ -92,7 +92,7 @@ def show_legend(found: Sequence[DocumentRow], rows: Sequence[DocumentRow]) -> No
         if len(found) < len(rows)
         else ngettext("{count} document", "{count} documents", len(rows))
     ]
-    marks = [mark(cell) for row in found for cell in row.cells]
+    marks = [mark(cell) for row in found for cell in row.cells if not row.refused or cell.state is not None]
     counted = [(name, marks.count(name)) for name in MARKS]
     said += [f"{escape_line(SIGNS[name])} {translated(MARKS[name])}: {n:,}" for name, n in counted if n]
     st.caption(" · ".join(said))
