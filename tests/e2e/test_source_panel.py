@@ -2,18 +2,34 @@
 
 import re
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Browser, expect
 
+from tests.e2e.conftest import Server
 from tests.e2e.visitor import click
 
+IN_SIGHT = """() => {
+  const mark = document.querySelector('a[href^="#cite-"][aria-current]').getBoundingClientRect();
+  const input = document.querySelector('[data-testid="stBottom"]').getBoundingClientRect();
+  return mark.top > 0 && mark.bottom <= input.top;
+}"""
 OVERFLOWS = "head => head.scrollHeight > head.clientHeight && getComputedStyle(head).overflowY !== 'visible'"
 
 
-def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, server):
-    visitor = visit(server.url)
+@pytest.fixture(scope="module")
+def sample(server: Server, browser: Browser) -> Server:
+    """The application with the sample document."""
+    page = browser.new_page()
+    page.goto(server.url)
+    offered = page.get_by_role("button", name="Try a sample document")
+    click(offered, then=page.get_by_text("1 document ready", exact=False))
+    page.close()
+    return server
+
+
+def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, sample):
+    visitor = visit(sample.url)
     page = visitor.page
-    sample = page.get_by_role("button", name="Try a sample document")
-    click(sample, then=page.get_by_text("1 document ready", exact=False))
     visitor.ask("How many containers did the harbour handle in 2025?")
     marks = page.locator('a[href^="#cite-"]')
     expect(marks.nth(1)).to_be_visible()
@@ -28,3 +44,33 @@ def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, server):
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 844})
         assert not head.evaluate(OVERFLOWS)
+
+
+def test_the_marker_of_the_open_source_is_marked_and_in_sight(visit, sample):
+    visitor = visit(sample.url, height=640)
+    page = visitor.page
+    summarise = page.get_by_role("button", name="Summarise")
+    expect(summarise).to_be_visible()
+    marks, head = page.locator('a[href^="#cite-"]'), page.locator(".st-key-source-head")
+    click(summarise, then=marks.first)
+    visitor.finished()
+    click(marks.first, then=head.get_by_text(re.compile(r"^1 of \d")))
+    for at in range(2, marks.count() + 1):
+        shown = head.get_by_text(re.compile(rf"^{at} of \d"))
+        click(head.get_by_role("button", name="Next citation"), then=shown)
+        expect(marks.nth(at - 1)).to_have_attribute("aria-current", "true")
+        page.wait_for_function(IN_SIGHT)
+    expect(page.locator('a[href^="#cite-"][aria-current]')).to_have_count(1)
+
+
+def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):
+    visitor = visit(sample.url)
+    page = visitor.page
+    summarise, chip = (page.get_by_role("button", name=name) for name in ("Summarise", "Remove Sample:"))
+    expect(summarise).to_be_visible()
+    click(summarise, then=chip)
+    form = page.get_by_role("button", name="Search these")
+    click(page.locator(".st-key-scope summary"), then=form)
+    box = page.get_by_test_id("stChatInput").bounding_box()
+    shown = page.locator(".st-key-scope form, .st-key-scope [data-testid=stForm]").first.bounding_box()
+    assert box and shown and shown["width"] > 0.95 * box["width"]

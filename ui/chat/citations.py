@@ -155,6 +155,7 @@ let opener = null;
 let hint = null;
 let leaving = 0;
 let words = {};
+let current = '';  // the source in the panel, whose marker is in sight
 
 function open(event) {
   const link = event.target instanceof Element ? event.target.closest(LINK) : null;
@@ -228,6 +229,29 @@ function active() {
   return at;
 }
 
+// On a phone the panel lies over the answer: what is under it stays where it is.
+function isSeen(link) {
+  const box = link.getBoundingClientRect();
+  const input = document.querySelector('[data-testid="stBottom"]')?.getBoundingClientRect();
+  const at = document.elementFromPoint(box.left + box.width / 2, box.top + 1);
+  if (at?.closest('.st-key-source-panel')) return true;
+  return at !== null && link.contains(at) && box.bottom <= (input?.top ?? innerHeight);
+}
+
+// The marker of the source in the panel is marked and in sight, also where another one was turned to there.
+function point() {
+  for (const link of document.querySelectorAll(LINK)) {
+    const on = link.getAttribute('href') === `#cite-${words.chosen}`;
+    if (on !== link.hasAttribute('aria-current')) {
+      if (on) link.setAttribute('aria-current', 'true'); else link.removeAttribute('aria-current');
+    }
+    if (!on || current === words.chosen) continue;
+    current = words.chosen;
+    if (!isSeen(link)) link.scrollIntoView({ block: 'center' });
+  }
+  if (!words.chosen) current = '';
+}
+
 // The panel takes the focus when it opens; when it closes, the focus returns to what opened it.
 function follow() {
   const shown = document.querySelector('.st-key-source-panel');
@@ -251,7 +275,7 @@ function follow() {
   panel = shown !== null;
 }
 
-const watch = new MutationObserver(() => { name(); follow(); });
+const watch = new MutationObserver(() => { name(); follow(); point(); });
 
 const LISTENERS = [
   ['click', open], ['mouseover', show], ['focusin', show], ['mouseout', leave], ['focusout', leave],
@@ -265,6 +289,7 @@ export default function (component) {
   watch.observe(document.body, { childList: true, subtree: true });
   name();
   follow();
+  point();
   return () => {
     hide();
     for (const [kind, listener] of LISTENERS) document.removeEventListener(kind, listener, true);
@@ -275,8 +300,11 @@ export default function (component) {
 _bridge = st.components.v2.component("footnote_markers", js=_JS)
 
 
-def listen(opened: Callable[[str], None]) -> None:
-    """Mount the browser bridge; `opened` is called with the target of a marker that was activated."""
+def listen(opened: Callable[[str], None], chosen: str = "") -> None:
+    """Mount the browser bridge; `opened` is called with the target of a marker that was activated.
+
+    The marker of the target `chosen`, which is in the panel, is brought into sight.
+    """
 
     def changed() -> None:
         target = st.session_state[BRIDGE_KEY].get("opened")
@@ -290,6 +318,7 @@ def listen(opened: Callable[[str], None]) -> None:
             "source": _("Source {number}: {hint}", number="{number}", hint="{hint}"),
             "open": _("open the source"),
             "panel": _("Source"),
+            "chosen": chosen,
         },
         on_opened_change=changed,
     )

@@ -44,7 +44,7 @@ def show() -> None:
 
 def _show(here: Workspace) -> None:
     limit = services().settings.max_upload_mb
-    citations.listen(evidence_panel.choose)
+    citations.listen(evidence_panel.choose, st.query_params.get(evidence_panel.PARAMETER, ""))
     conversation = _opened(here)
     composer.mount()
     with st.bottom:
