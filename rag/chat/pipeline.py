@@ -335,9 +335,10 @@ class RagPipeline:
 
     def _answer(self, turn: Request) -> Iterator[Event | Aside]:
         corpus = self.corpus
-        reply = (
-            None if turn.goes_on else reply_to(turn.question, documents=corpus.names, status=corpus.status)
-        )
+        reply = None
+        if not turn.goes_on:
+            chosen = self.scope.document_ids is not None
+            reply = reply_to(turn.question, documents=corpus.names, status=corpus.status, chosen=chosen)
         if reply is not None:
             yield Condensed(turn.question)
             yield from _reply_events(reply)

@@ -28,8 +28,11 @@ def reply_to(
     *,
     documents: Callable[[], Sequence[str]] = tuple,
     status: Callable[[], CorpusStatus] = lambda: "searchable",
+    chosen: bool = False,
 ) -> str | None:
     """Return the reply to a message that needs no search, in its language; None where a search is needed.
+
+    The `documents` are those of the library, or with `chosen` those that the chat searches.
 
     >>> reply_to("Thank you very much!"), reply_to("안녕하세요"), reply_to("Thanks, what is OAuth?")
     ('You are welcome.', '안녕하세요. 문서에서 무엇을 알고 싶으세요?', None)
@@ -46,7 +49,9 @@ def reply_to(
     lines = [f"- {name}" for name in names[:MAX_NAMES]]
     if (others := len(names) - MAX_NAMES) > 0:
         lines.append("- " + replies["more"].format(count=f"{others:,}"))
-    return "\n".join([replies["documents"].format(count=f"{len(names):,}"), "", *lines])
+    return "\n".join(
+        [replies["chosen" if chosen else "documents"].format(count=f"{len(names):,}"), "", *lines]
+    )
 
 
 def nothing_to_search(question: str, status: CorpusStatus) -> str | None:

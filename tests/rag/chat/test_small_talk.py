@@ -49,6 +49,11 @@ def test_the_documents_are_listed(question: str):
     assert "2" in reply.split("\n")[0]
 
 
+def test_the_documents_that_a_chat_searches_are_not_called_all():
+    reply = reply_to("Which documents do I have?", documents=lambda: ["lease.pdf"], chosen=True)
+    assert reply == "Documents that this chat searches (1):\n\n- lease.pdf"
+
+
 def test_of_many_documents_the_others_are_counted():
     reply = reply_to("List my documents", documents=lambda: [f"{at}.txt" for at in range(MAX_NAMES + 3)])
     assert reply is not None and reply.endswith(f"- {MAX_NAMES - 1}.txt\n- and 3 more")
