@@ -14,7 +14,7 @@ from storage.errors import NotFound
 from storage.records import DocumentRecord
 from ui import pages
 from ui.components.job_progress import share, step_name
-from ui.components.markdown import escape_text, label
+from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import action, show_errors, show_refusal
 
 SUMMARISE = N_("Summarise this document.")
@@ -23,6 +23,7 @@ TICK = 0.5  # seconds between updates
 NEW = timedelta(days=1)  # in which the chat page introduces what was added
 REFUSED_NEW = timedelta(minutes=10)  # in which it says why the newest file could not be read
 CONSIDERED = 6  # documents
+MAX_NAME = 80  # characters of a document's name in the title of its summary
 
 
 def show_newest(
@@ -96,7 +97,7 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
 
 def _show_actions(record: DocumentRecord, here: Workspace, open_document: Open | None) -> None:
     if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
-        ask_about(record, translated(SUMMARISE), here)
+        summarise(record, here)
     if open_document is not None:
         action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
 
@@ -118,8 +119,16 @@ def _show_questions(record: DocumentRecord, questions: Sequence[str], here: Work
                 ask_about(record, question, here)
 
 
-def ask_about(record: DocumentRecord, question: str, here: Workspace) -> None:
-    """Ask a question in a new chat over a document, and go there."""
+def summarise(record: DocumentRecord, here: Workspace) -> None:
+    """Ask for a summary of a document in a new chat named after it, and go there."""
+    title = _("Summary: {name}", name=plain_line(record.name, MAX_NAME))
+    ask_about(record, translated(SUMMARISE), here, title)
+
+
+def ask_about(record: DocumentRecord, question: str, here: Workspace, title: str = "") -> None:
+    """Ask a question in a new chat over a document, with a title other than the question, and go there."""
     with show_refusal():
         turn = here.ask(None, question, searching=((), [record.id]))
+        if title:
+            here.conversations.rename(turn.conversation_id, title)
         st.switch_page(pages.CHAT, query_params={"chat": turn.conversation_id})

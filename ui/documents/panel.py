@@ -67,7 +67,7 @@ def _show_head(record: DocumentRecord) -> None:
 def _show_actions(record: DocumentRecord, here: Workspace) -> None:
     with st.container(key="document-actions", horizontal=True, gap="small"):
         if record.chunks and st.button(_("Summarise"), icon=":material/summarize:", key="document-summarise"):
-            introduction.ask_about(record, translated(introduction.SUMMARISE), here)
+            introduction.summarise(record, here)
         if selection.show_chat([record], key="document"):
             st.switch_page(pages.CHAT)
         with st.popover(_("More"), type="tertiary", key="document-more"):

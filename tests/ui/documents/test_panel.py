@@ -63,5 +63,5 @@ def test_a_refused_document_says_why(page: Page, here: Workspace):
 def test_a_summary_is_asked_for_in_a_chat_over_the_document(page: Page, here: Workspace, castle: str):
     page("library", document=castle).button(key="document-summarise").click().run()
     (chat,) = here.conversations.list()
-    assert here.choices.documents(chat.id) == {castle}
+    assert here.choices.documents(chat.id) == {castle} and chat.title == "Summary: castle.md"
     assert here.conversations.messages(chat.id, limit=2)[0].content == SUMMARISE
