@@ -6,10 +6,10 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import Visitor, again, click, close, gone
+from tests.e2e.visitor import Visitor, again, click, close, gone, press
 
 Visit = Callable[..., Visitor]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
@@ -97,6 +97,72 @@ def test_axe_finds_nothing_in_the_first_step(server: Server, visit: Visit, width
         found[state] = violations(visitor.page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
     assert len(found) == 4
+
+
+def opened(visitor: Visitor, url: str) -> Iterator[str]:
+    """Open the menus, forms and results of the pages, and yield the name of each state."""
+    page = visitor.page
+    dialog = page.get_by_role("dialog")
+
+    def button(name: str) -> Locator:
+        return page.get_by_role("button", name=name, exact=True)
+
+    visitor.ask("How many containers were handled?")
+    visitor.finished()
+    for menu, inside in (
+        ("Rename", page.get_by_role("textbox", name="Title")),
+        ("Export", button("Markdown")),
+    ):
+        click(button(menu), then=inside)
+        yield menu
+        close(inside)
+    click(button("Share"), then=dialog)
+    yield "share"
+    close(dialog)
+    click(button("Edit"), then=page.get_by_role("textbox", name="Your question"))
+    yield "edit"
+    close(dialog)
+    click(button("How was this answered?"), then=dialog.get_by_text("Timing"))
+    yield "trace"
+    close(dialog)
+    click(page.locator(".st-key-scope summary"), then=button("Search these"))
+    yield "scope form"
+    page.goto(f"{url}/library")
+    click(button("harbour-report.pdf"), then=dialog.get_by_role("img"))
+    click(dialog.get_by_role("button", name="More"), then=button("Download original"))
+    yield "more"
+    page.goto(f"{url}/library")
+    click(page.get_by_role("checkbox", name="Select harbour-report.pdf"), then=page.get_by_text("1 selected"))
+    click(button("Add to collection"), then=dialog)
+    yield "add to collection"
+    close(dialog)
+    click(button("Delete"), then=button("Undo"))
+    yield "undo"
+    click(button("Undo"), then=visitor.row("harbour-report.pdf"))
+    page.goto(f"{url}/check")
+    text, result = (
+        page.get_by_role("textbox", name="Text"),
+        page.get_by_text("statements verified", exact=False),
+    )
+    text.fill("The first crane was built in Busan. The moon is made of cheese.")
+    press(button("Check"), then=result)
+    yield "check"
+    click(button("Download"), then=button("Web page"))
+    yield "check download"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_in_menus_forms_and_results(
+    with_model: Server, visit: Visit, width: int, dark: bool
+):
+    visitor = visit(with_model.url, width=width, height=TALL, dark=dark)
+    found = {}
+    for state in opened(visitor, with_model.url):
+        visitor.rested()
+        found[state] = violations(visitor.page)
+    assert {state: nodes for state, nodes in found.items() if nodes} == {}
+    assert len(found) == 11
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
