@@ -4,6 +4,7 @@ A sent question first draws only its own turn, so that the first word comes soon
 every chat and answer, is drawn a second later, or when nobody else waits for a first word.
 """
 
+import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -270,7 +271,7 @@ class _PartialAnswer:
         """Show the text so far."""
         if self.written:
             self._show_writing()
-            self.text.markdown(safe_answer(self.written), anchors=False)
+            self.text.markdown(safe_answer(_with_bound_markers(self.written)), anchors=False)
 
     def _show_writing(self) -> None:
         """Keep the line above the text, in which a model's answer will have its count of statements."""
@@ -278,6 +279,15 @@ class _PartialAnswer:
             self.status.empty()
         else:
             self.status.caption(_("Writing…"))
+
+
+def _with_bound_markers(text: str) -> str:
+    r"""Return a text whose markers stay on the line of the word before, as those of a finished answer do.
+
+    >>> _with_bound_markers("Sales fell [1] by 2 % [2].")
+    'Sales fell\xa0[1] by 2 %\xa0[2].'
+    """
+    return re.sub(r" (?=\[\d{1,3}\])", "\u00a0", text)
 
 
 def _doing(event: Reworked | Reranking | ReadingPlan | BatchRead) -> str:
