@@ -148,7 +148,7 @@ def test_nothing_listens():
     with LLM(settings(f"http://127.0.0.1:{port}/v1")) as llm:
         _, error = collect(llm)
     assert isinstance(error, LLMUnreachable)
-    assert f"No model's server answers at http://127.0.0.1:{port}" in str(error)
+    assert f"Cannot reach http://127.0.0.1:{port}" in str(error)
 
 
 def test_no_such_host():
