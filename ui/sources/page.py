@@ -208,7 +208,7 @@ def _show_sync_buttons(status: SourceStatus, here: Workspace) -> None:
 def _show_state(status: SourceStatus) -> None:
     name, icon, color = badge(status)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.badge(name, icon=icon, color=color)
+        st.badge(name[:1].upper() + name[1:], icon=icon, color=color)
         st.caption(facts(status.record, status.tally, datetime.now(UTC)), width="content")
     if status.record.reason and status.job is None:
         st.markdown(escape_text(translated(status.record.reason)))

@@ -68,9 +68,9 @@ def test_sync_now_takes_what_is_new(page, here, source, reports):
 def test_a_source_without_anything_says_that_there_is_nothing_yet(page, here, tmp_path):
     (tmp_path / "bare").mkdir()
     bare = here.syncing.sources.create("folder", "Bare", {"path": str(tmp_path / "bare")})
-    assert "not synced yet" in words(page("sources"))
+    assert "Not synced yet" in words(page("sources"))
     synced(here, bare.id)
-    assert "empty" in words(page("sources"))
+    assert "Empty" in words(page("sources"))
 
 
 def test_a_source_that_was_emptied_keeps_its_documents_until_that_is_confirmed(page, here, source, reports):
@@ -125,7 +125,7 @@ def test_a_source_that_cannot_be_read_says_why(page, here, source, reports):
     reports.rename(reports.parent / "elsewhere")
     synced(here, source.id)
     text = words(page("sources"))
-    assert "could not be read" in text
+    assert "Could not be read" in text
     assert "reports" in text
 
 
