@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag.grid.grids import DocumentRow, Estimate, Grid, estimated
-from rag.grid.run import GridProgress
+from rag.grid.run import STOPPED, GridProgress
 from rag.i18n import _, ngettext, translated
 from rag.workspace import Workspace
 from ui.components.markdown import label
@@ -73,11 +73,18 @@ def _show_ahead(here: Workspace, grid: Grid, rows: Sequence[DocumentRow]) -> Non
 
 
 def _ahead(size: Estimate, *, model: bool, read: bool) -> str:
+    """Return the size of the next run in words.
+
+    >>> _ahead(Estimate(29, 0, 20), model=True, read=True)
+    'Few or no requests to the model. Less than a minute.'
+    """
     if not size.cells:
         return _("All cells are read.") if read else _("There is nothing to read yet.")
     took = duration(size.seconds)
     if not model:
         return _("No model: values are found by rules. {time}.", time=took)
+    if not size.requests:
+        return _("Few or no requests to the model. {time}.", time=took)
     return ngettext(
         "About {count} request to the model. {time}.",
         "About {count} requests to the model. {time}.",
@@ -100,8 +107,11 @@ def duration(seconds: float) -> str:
 
 
 def _notes(grid: Grid, rows: Sequence[DocumentRow], *, running: bool) -> list[str]:
-    """Return what should be known of a run: outdated cells and an early end before it, unread documents."""
-    cells = [cell for row in rows for cell in row.cells if not running]
+    """Return what should be known of a run: outdated cells, documents without cells, and its early end.
+
+    An end that a person wanted is not told.
+    """
+    cells = [cell for row in rows for cell in row.cells]
     outdated = sum("outdated" in flags(cell) for cell in cells)
     refused = sum(row.refused for row in rows)
     waiting = sum(not row.readable for row in rows) - refused
@@ -130,6 +140,6 @@ def _notes(grid: Grid, rows: Sequence[DocumentRow], *, running: bool) -> list[st
                 refused,
             )
         )
-    if grid.note and not running:
+    if grid.note not in ("", str(STOPPED)) and not running:
         notes.append(_("The last run ended early: {reason}", reason=label(translated(grid.note), 300)))
     return notes

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag.grid.cells import CellResult
 from rag.grid.grids import Grid
-from rag.grid.run import GridProgress
+from rag.grid.run import STOPPED, GridProgress
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
@@ -77,3 +77,9 @@ def test_a_document_that_could_not_be_read_is_not_waited_for(page: Page, here: W
     row = next(row for row in shown(at)["groups"][0]["rows"] if row["note"] == "Could not be read")
     assert {cell["sign"] for cell in row["cells"]} == {""}
     assert "Not read yet: 2" in words(at)  # those of the other document
+
+
+def test_a_run_that_a_person_stopped_is_no_early_end(page: Page, here: Workspace):
+    grid, _document = make(here)
+    here.grids.store.end_run(grid.id, str(STOPPED))
+    assert "ended early" not in words(page("grid", grid=grid.id))
