@@ -16,6 +16,7 @@ from storage.records import (
 from tests.ui.conftest import citation, passage, tell, words
 from tests.ui.inert import is_inert
 from ui.lab.results import best, merge_findings, rank_line, ranked, verdict
+from ui.language import CHOSEN
 from ui.server import services
 
 Page = Callable[..., AppTest]
@@ -95,6 +96,15 @@ def test_questions_are_made_run_and_shown(page: Page, here: Workspace):
     opened = next(b for b in at.button if b.label.startswith("1"))
     opened.click().run()
     assert "Rank in each search" in words(at) and "Count Otto" in words(at)
+
+
+def test_search_modes_are_named_in_the_language_of_the_page(page: Page, here: Workspace):
+    read(here, "castle.md", CASTLE)
+    kept_run(here, CASTLE)
+    at = page("lab")
+    at.session_state[CHOSEN] = "ko"
+    shown = at.run().checkbox(key="lab-compare-ensemble-cc").label
+    assert shown == "**하이브리드.** 단어와 의미를 문서에 맞는 비율로 함께 씁니다."
 
 
 def test_a_typed_question_keeps_the_passages_that_were_marked(page: Page, here: Workspace):
