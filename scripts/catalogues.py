@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # of several checkouts it writes the catalogues of its own
 
-from rag.i18n import DOMAIN, ENGLISH, FOLDER, LANGUAGES
+from rag.i18n import DOMAIN, ENGLISH, FOLDER, LANGUAGES  # noqa: E402
 
 FOLDERS = ("ui", "api", "rag", "storage")
 KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2), "N_plural": (1, 2)}
