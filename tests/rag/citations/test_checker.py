@@ -100,7 +100,7 @@ RULES = {
     "The lower gate closes once the tide has passed five metres.": "The lower gate closes.",
     "The bridge is considered the oldest of the county.": "The bridge is the oldest of the county.",
     "The orchard supposedly holds forty kinds of pear.": "The orchard holds forty kinds of pear.",
-    "Almost all guests stayed, and many guests sang along.": "Almost all guests stayed, and all guests sang along.",
+    "Almost all guests stayed, many guests sang.": "Almost all guests stayed, all guests sang.",
     "회원이라면 입장료가 무료이다.": "입장료가 무료이다.",
     "이 다리는 1932년에 지어진 것으로 추정된다.": "이 다리는 1932년에 지어졌다.",
     "회원은 대부분 투표해야 한다.": "회원은 모두 투표해야 한다.",
