@@ -6,6 +6,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
+S3_SERVER := $(VENV)/s3-server/.installed
 # Without bytecode on disk each of the suite's hundreds of processes compiles the product again.
 unexport PYTHONDONTWRITEBYTECODE
 BIN    := $(VENV)/bin
@@ -31,22 +32,22 @@ hashes: $(VENV)/bin/python
 # Each file runs in one process.
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
-check: $(VENV)/.installed-tests lint
+check: $(VENV)/.installed-tests $(S3_SERVER) lint
 	$(PYTEST) --numprocesses 2 -m "not slow and not integration"
 
 # Three processes for two cores: tests with a browser wait for it half of the time.
 # The types are checked meanwhile, on one processor.
-test: $(VENV)/.installed-tests chromium tesseract
+test: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract
 	@$(MAKE) --no-print-directory --jobs 2 lint suite
 
 suite:
 	$(PYTEST) --numprocesses 3
 
-test-all: $(VENV)/.installed-tests chromium tesseract lint
+test-all: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract lint
 	$(PYTEST) --numprocesses 3 -m ""
 
 # A hundred changes to the code, one at a time: at least .95 of them must fail a test. Takes hours.
-mutants: $(VENV)/.installed-tests
+mutants: $(VENV)/.installed-tests $(S3_SERVER)
 	$(BIN)/python benchmarks/mutants.py
 
 lint: $(VENV)/.installed-tests
@@ -103,6 +104,14 @@ $(VENV)/.installed-tests: $(VENV)/.installed
 	$(PIP) --editable '.[test]'
 	@echo "Fetching the tests' language model (491 MB, once)"
 	$(BIN)/footnote model fetch qwen2.5-coder-0.5b
+	touch $@
+
+# The tests' S3 server, moto. It needs other versions than Footnote does, so it has an environment of its own.
+$(S3_SERVER): tests/s3-server.txt $(VENV)/bin/python
+	@echo "Installing the tests' S3 server (once)"
+	$(PYTHON) -m venv $(VENV)/s3-server
+	$(VENV)/s3-server/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		--requirement tests/s3-server.txt
 	touch $@
 
 # The browser tests drive Debian's Chromium; elsewhere install any Chromium as `chromium`.

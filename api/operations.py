@@ -143,7 +143,7 @@ def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, loca
 
 
 def readiness(services: Opened) -> dict[str, CheckResult]:
-    """Return the checks of database, index, embedding, model and disk."""
+    """Return the checks of database, index, embedding, model, originals and disk."""
     try:
         server = services()
     except FootnoteError as error:
@@ -154,6 +154,7 @@ def readiness(services: Opened) -> dict[str, CheckResult]:
             "index": lambda: _index(server),
             "embedding": lambda: _embedding(server),
             "model": lambda: _model(server),
+            "originals": lambda: _originals(server),
             "disk": lambda: check_disk(server.database.directory),
         }
     )
@@ -162,6 +163,11 @@ def readiness(services: Opened) -> dict[str, CheckResult]:
 def _database(server: Services) -> CheckResult:
     server.database.confirm()
     return CheckResult(True, "open")
+
+
+def _originals(server: Services) -> CheckResult:
+    server.originals.reach()
+    return CheckResult(True, "their store answers" if server.settings.objects else "in the data directory")
 
 
 def _index(server: Services) -> CheckResult:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
@@ -42,6 +43,7 @@ from rag.retrieval.weights import describe_weights
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
 from rag.text.tokenize import find
 from storage.database import Database
+from storage.originals import OriginalsPlace, open_originals
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +77,17 @@ def make_store(settings: Settings) -> StoreSpec:
     return store
 
 
+def make_originals(settings: Settings, data: Path) -> OriginalsPlace:
+    """Return the place of the original files; raises StorageError where it is none that can be used."""
+    return _originals(data, settings.objects, settings.objects_cache_mb << 20)
+
+
+@lru_cache(maxsize=4)
+def _originals(data: Path, address: str, cache_bytes: int) -> OriginalsPlace:
+    """Return one place for all owners, since its connections and its cache are shared."""
+    return open_originals(data, address, cache_bytes)
+
+
 def make_library(
     database: Database,
     owner: str,
@@ -87,7 +100,7 @@ def make_library(
     """Return an owner's library, which reads the `current` settings and language model at each use.
 
     Nothing heavy is opened before it is needed. `opened` opens an embedding model, `summariser` overrides
-    that of the settings, `quota` is that of a person. Raises SettingsError.
+    that of the settings, `quota` is that of a person. Raises SettingsError or StorageError.
     """
     settings, _ = current()
     return Library(
@@ -101,6 +114,7 @@ def make_library(
         quota=quota,
         recognition=60 * settings.ocr_minutes,
         most_passages=settings.document_passages,
+        originals=make_originals(settings, database.directory).of(owner),
     )
 
 

@@ -17,7 +17,7 @@ from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
 from rag.errors import EmbeddingError, FootnoteError
 from rag.evaluation import lab
-from rag.factory import make_embedder, make_hub, make_library, make_llm, make_store
+from rag.factory import make_embedder, make_hub, make_library, make_llm, make_originals, make_store
 from rag.grid import run as grid_runs
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
@@ -59,6 +59,9 @@ class Services:
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
         backups.check(settings)
+        self.originals = make_originals(settings, settings.data)
+        """Place of everyone's original files."""
+        self.originals.check()
         self.settings, self.local = settings, local
         self.database = Database.open(settings.data, url=settings.database_url)
         interrupt_pending(self.database)

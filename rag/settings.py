@@ -94,6 +94,7 @@ RerankerName = Literal[
 Listed = Annotated[tuple[str, ...], NoDecode]
 LOCAL_OWNER = "local"  # the only user of an installation without sign-in
 STORE_NAME = r"^(chroma|lance|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
+OBJECTS = r"^$|^(s3|s3a|gs|az|adl|azure|abfs|abfss)://[^/?#]|^file:///."
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
 RENAMED = {
@@ -154,6 +155,19 @@ class Settings(BaseSettings):
         None,
         validation_alias="DATABASE_URL",
         description="SQLAlchemy URL of the ledger. None is SQLite in the data directory.",
+    )
+    objects: str = Field(
+        "",
+        pattern=OBJECTS,
+        description="Place of the original files, such as `s3://bucket/prefix`, `gs://…`, `az://…`, or "
+        "`file:///folder` for a folder that servers share. Empty is the data directory. See "
+        "[object stores](objects.md).",
+    )
+    objects_cache_mb: int = Field(
+        2000,
+        ge=1,
+        description="Megabytes of copies of original files in the data directory, where these are in an "
+        "object store.",
     )
     model_cache: Path = Field(
         default_factory=default_model_cache,

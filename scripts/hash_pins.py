@@ -1,6 +1,6 @@
 """Write the pinned versions with the hashes of their files, for `pip install --require-hashes`.
 
-    python scripts/hash_pins.py [--output constraints-hashed.txt]
+    python scripts/hash_pins.py [--pins constraints.txt] [--output constraints-hashed.txt]
 
 Asks the package index for the file that pip would install on each supported Python and platform, as
 check_wheels.py does, and takes its SHA-256 from pip's report: nothing is installed. Options of pip that this
@@ -25,7 +25,6 @@ from check_wheels import (
     SOURCE_ONLY,
     WITHOUT_WHEEL,
     dry_run_command,
-    pins,
     pins_for,
 )
 
@@ -33,6 +32,10 @@ OUTPUT = CONSTRAINTS.with_name("constraints-hashed.txt")
 HEADER = """\
 # Every pinned version with the SHA-256 of its files for Python 3.11 to 3.14 on Linux x86-64 and macOS arm64.
 # Made from constraints.txt by `python scripts/hash_pins.py`; installed by `make run-hashed`.
+"""
+OTHER_HEADER = """\
+# Pinned versions with the SHA-256 of their files for Python 3.11 to 3.14 on Linux x86-64 and macOS arm64.
+# After a change of a version: `python scripts/hash_pins.py --pins {0} --output {0}`.
 """
 DRY_RUN = ("-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet")
 AT_ONCE = 5
@@ -98,16 +101,26 @@ def ask(pinned: Sequence[str], command: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def versions_in(text: str) -> list[str]:
+    """Return the pinned versions of a file, which may have hashes.
+
+    >>> versions_in("# Pins;six==1.17.0;    --hash=sha256:0f;lxml==6.1.0  # for XML".replace(";", chr(10)))
+    ['six==1.17.0', 'lxml==6.1.0']
+    """
+    lines = (line.split("#")[0].strip().removesuffix(" \\") for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("--hash=")]
+
+
 def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description="Write the pinned versions with their hashes.")
+    parser.add_argument("--pins", type=Path, default=CONSTRAINTS)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
-    wheels = pins(CONSTRAINTS)
-    every = [line.split("#")[0].strip() for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines()]
-    every = [line for line in every if line]
+    every = versions_in(options.pins.read_text(encoding="utf-8"))
+    wheels = [line for line in every if line.split("==")[0].lower() not in SOURCE_ONLY]
     sources = [line for line in every if line.split("==")[0].lower() in SOURCE_ONLY]
-    asked = [(sources, [sys.executable, *DRY_RUN])]
+    asked = [(sources, [sys.executable, *DRY_RUN])] if sources else []
     asked += [
         (pins_for(python, wheels), dry_run_command(python, platform))
         for python in PYTHONS
@@ -115,7 +128,8 @@ def main() -> None:
     ]
     with ThreadPoolExecutor(AT_ONCE) as pool:  # each waits for the index most of the time
         found = list(pool.map(lambda one: ask(*one), asked))
-    options.output.write_text(HEADER + hashed_lines(every, found), encoding="utf-8")
+    header = HEADER if options.pins == CONSTRAINTS else OTHER_HEADER.format(options.pins)
+    options.output.write_text(header + hashed_lines(every, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── DatabaseDamaged       the ledger does not pass its check
     │   ├── DatabaseTooNew        written by a later version of Footnote
     │   ├── DiskFull              no space left to write
+    │   ├── ObjectStoreAway       the store of the originals does not answer
     │   ├── StorageBusy           the ledger stayed locked longer than we wait
     │   ├── AnswerPending         the conversation's last answer is not complete yet
     │   ├── NotUnfinished         a complete or empty answer cannot be continued
     │   ├── KeyReused             an idempotency key came with another request before
     │   ├── NameRefused           a name is taken already, or is none
     │   ├── AccountClosed         the account signed out, or was removed
+    │   ├── OriginalDamaged       an original has other bytes than were saved
     │   └── NotFound              no such thing for this owner
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
@@ -43,6 +45,10 @@ class DiskFull(StorageError):
     """There is no space left to write."""
 
 
+class ObjectStoreAway(StorageError):
+    """The object store does not answer; what is in it is safe."""
+
+
 class StorageBusy(StorageError):
     """The ledger stayed locked longer than we wait."""
 
@@ -65,6 +71,10 @@ class NameRefused(StorageError):
 
 class AccountClosed(StorageError):
     """The account has signed out, was removed, or is being removed."""
+
+
+class OriginalDamaged(StorageError):
+    """An original in the object store has other bytes than were saved."""
 
 
 class NotFound(StorageError):

@@ -6,9 +6,12 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
+from typing import IO
 
 from storage.errors import DiskFull, NotFound, StorageError
 from storage.i18n import N_
@@ -18,10 +21,14 @@ _PART = ".part"
 
 
 class Files:
-    """The originals of one owner: ``directory/files/<hash of owner>/<sha256>``."""
+    """The originals of one owner: ``directory/files/<hash of owner>/<sha256>``.
 
-    def __init__(self, directory: Path, owner: str) -> None:
-        self._folder = directory / folder_of(owner)
+    Where several processes use the directory, a sweep leaves what is younger than `swept_after`: it may be
+    the original of a document that another process is adding.
+    """
+
+    def __init__(self, directory: Path, owner: str, *, swept_after: timedelta = timedelta(0)) -> None:
+        self._folder, self._swept_after = directory / folder_of(owner), swept_after
 
     def save(self, chunks: bytes | Iterable[bytes]) -> tuple[str, int]:
         """Save an original; return its SHA-256 in hex and its size in bytes.
@@ -40,16 +47,39 @@ class Files:
             sync(self._folder)
         return sha256, size
 
+    def confirm(self, sha256: str) -> None:
+        """Raise NotFound where another process removed an original since `save`."""
+        self.path(sha256)
+
     def path(self, sha256: str) -> Path:
         """Return the path of an original; NotFound when this owner has none of that hash."""
         path = self._folder / sha256
-        if not _SHA256.fullmatch(sha256) or not path.is_file():
+        if not is_hash(sha256) or not path.is_file():
             raise NotFound(N_("There is no original with the hash {hash}.", hash=repr(sha256)))
         return path
 
+    def opened(self, sha256: str) -> AbstractContextManager[IO[bytes]]:
+        """Open an original; NotFound when this owner has none of that hash."""
+        return self.path(sha256).open("rb")
+
+    def size(self, sha256: str) -> int | None:
+        """Return the size of an original in bytes, or None where there is none."""
+        try:
+            return self.path(sha256).stat().st_size
+        except (NotFound, FileNotFoundError):
+            return None
+
+    def verify(self, sha256: str) -> bool:
+        """Read an original; return whether it is there with the right bytes."""
+        try:
+            with self._explained(), self.path(sha256).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+        except NotFound:
+            return False
+
     def delete(self, sha256: str) -> None:
         """Delete an original; one that does not exist is no error."""
-        if _SHA256.fullmatch(sha256):
+        if is_hash(sha256):
             with self._explained():
                 (self._folder / sha256).unlink(missing_ok=True)
 
@@ -62,20 +92,32 @@ class Files:
     def sweep(self, keep: set[str]) -> int:
         """Delete unfinished files and originals not in ``keep``; return their number.
 
-        Call it at the start, before anything is being saved.
+        Call it while this process saves nothing.
         """
         if not self._folder.is_dir():
             return 0
         with self._explained():
-            stray = [path for path in self._folder.iterdir() if path.name not in keep]
+            stray = [path for path in self._folder.iterdir() if path.name not in keep and self._is_old(path)]
             for path in stray:
                 path.unlink(missing_ok=True)
         return len(stray)
+
+    def _is_old(self, path: Path) -> bool:
+        if not self._swept_after:
+            return True  # whatever the clock says
+        with suppress(FileNotFoundError):
+            return time.time() - path.stat().st_mtime > self._swept_after.total_seconds()
+        return False
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(
             self._folder, f"Originals in {self._folder} cannot be read or written", "send the file again"
         )
+
+
+def is_hash(text: str) -> bool:
+    """Return whether a text is a SHA-256 in hex, as originals are named."""
+    return _SHA256.fullmatch(text) is not None
 
 
 def folder_of(owner: str) -> str:

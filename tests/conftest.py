@@ -29,7 +29,9 @@ from rag.models.local.server import LocalModel
 from rag.settings import default_model_cache
 from storage import database as ledger
 from storage.database import Database
+from tests import s3
 from tests.once import CopiedLedger, OpenedOnce, TrustedOnce, read_here, read_text_here
+from tests.s3 import Link, S3Server
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
@@ -115,7 +117,7 @@ def spread(items: list[pytest.Item]) -> None:
 
 OPEN = Path("/dev/fd")  # each open file, socket and pipe of this process
 LEFT_OPEN = 300  # a process of the suite has some fifty for servers and models that live to its end
-SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL")
+SETTINGS = ("FOOTNOTE_", "OPENAI_", "DATABASE_URL", "AWS_")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -210,6 +212,24 @@ def database(tmp_path: Path) -> Iterator[Database]:
     """A new ledger. A test's libraries are closed before it: an index left open holds fifteen files."""
     with closing(Database.open(tmp_path / "data")) as opened, closing_each(Library):
         yield opened
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    if not s3.PYTHON.exists():
+        pytest.skip(s3.MISSING)
+    with s3.running() as running:
+        yield running
+
+
+@pytest.fixture
+def s3_link(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Link]:
+    """Lead what this test does with objects through a link that can be cut."""
+    link = Link(s3_server.port)
+    for name, value in s3.environment(link.port).items():
+        monkeypatch.setenv(name, value)
+    yield link
+    link.cut()
 
 
 @pytest.fixture(scope="session")

@@ -100,6 +100,7 @@ OWNERS: Mapping[str, set[str]] = {
     "streamlit": {"ui", "app"},
     "sqlalchemy": {"storage"},
     "alembic": {"storage"},
+    "obstore": {"storage"},
     "chromadb": {"rag.index"},
     "tantivy": {"rag.index"},
     "lancedb": {"rag.index"},

@@ -13,7 +13,7 @@ from typing import Literal
 
 from rag.cli.common import PORT, Commands, Options, print_json
 from rag.errors import FootnoteError
-from rag.factory import make_store
+from rag.factory import make_originals, make_store
 from rag.ingest.parsers.old_office import MACOS_PATH
 from rag.models.embeddings import OPENAI
 from rag.models.hub import require_sentence_transformers
@@ -21,7 +21,7 @@ from rag.models.llm import server_answers
 from rag.models.local.catalog import ModelChoice
 from rag.models.local.server import free_memory
 from rag.models.packaged.catalog import find, is_ready
-from rag.settings import Settings
+from rag.settings import Settings, redacted
 from storage import sqlite
 from storage.errors import DataDirectoryLocked
 from storage.lock import DataDirectoryLock
@@ -32,8 +32,9 @@ GOOD_FREE = 2_000_000_000  # bytes: the model, its package while it is unpacked,
 GOOD_MEMORY = 1_000_000_000  # bytes: the app with its embedding model
 LANGUAGES = ("eng", "kor", "jpn")
 LIST_SECONDS = 10
-DOCTOR = """Check Python, disk, memory, the port, models, Tesseract, LibreOffice, database, vector store and
-the lock of the data directory. Nothing is changed. The exit status is 1 where Footnote cannot work."""
+DOCTOR = """Check Python, disk, memory, the port, models, Tesseract, LibreOffice, database, originals, vector
+store and the lock of the data directory. Nothing is changed. The exit status is 1 where Footnote cannot
+work."""
 Level = Literal["ok", "warning", "failed"]
 MARKS: dict[Level, str] = {"ok": "ok", "warning": "!", "failed": "FAILED"}
 
@@ -83,6 +84,7 @@ def checks(settings: Settings, port: int) -> dict[str, Callable[[], Finding]]:
         "LibreOffice": check_libreoffice,
         "data directory": lambda: check_lock(settings.data),
         "database": lambda: check_database(settings),
+        "originals": lambda: check_originals(settings),
         "vector store": lambda: check_vector_store(settings),
     }
 
@@ -229,6 +231,14 @@ def check_database(settings: Settings) -> Finding:
         settings.data / sqlite.LEDGER,
         "Restore a backup with `footnote restore FILE`; older ones are in its folder backups.",
     )
+
+
+def check_originals(settings: Settings) -> Finding:
+    """Check that the original files can be written, read and deleted where they are kept."""
+    if not settings.objects:
+        return Finding("ok", "In the data directory.")
+    make_originals(settings, settings.data).check()
+    return Finding("ok", f"{redacted(settings.objects)} can be written, read and deleted.")
 
 
 def check_vector_store(settings: Settings) -> Finding:

@@ -4,11 +4,13 @@ A document is in the library once its row in the ledger is committed; `recover` 
 """
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -40,9 +42,10 @@ from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
 from storage.documents import Documents, IndexStates, chunk_records
-from storage.errors import NotFound, StorageError
+from storage.errors import NotFound, ObjectStoreAway, StorageError
 from storage.figures import Figures
 from storage.files import Files
+from storage.originals import Originals
 from storage.records import (
     ChunkRecord,
     ChunkSpan,
@@ -55,6 +58,7 @@ from storage.records import (
 )
 from storage.trees import Trees
 
+log = logging.getLogger(__name__)
 Stage = Literal["reading", "words", "meaning"]
 R = TypeVar("R")
 
@@ -140,7 +144,8 @@ class Library:
 
     `open_embedder` is called when a vector is first needed; `open_named` opens the model of the present index
     by its name while another index is built. `summariser` makes the writer of tree summaries. OCR takes at
-    most `recognition` seconds. A document of more than `most_passages` chunks is refused.
+    most `recognition` seconds. A document of more than `most_passages` chunks is refused. Without `originals`
+    these are in the data directory.
     """
 
     def __init__(
@@ -155,11 +160,13 @@ class Library:
         quota: IngestQuota = NoQuota(),  # noqa: B008 - it holds nothing
         recognition: float = OCR_SECONDS,
         most_passages: int = MOST_PASSAGES,
+        originals: Originals | None = None,
     ):
         self.owner = owner
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.figures = Figures(database, owner)
-        self.files, self._recognition = Files(database.directory, owner), recognition
+        self.files: Originals = originals or Files(database.directory, owner)
+        self._recognition = recognition
         self._quota, self._most_passages = quota, most_passages
         self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
         self._counting = Lock()  # from the check of the passages to their commit
@@ -192,9 +199,11 @@ class Library:
             try:
                 self._quota.document(sha256, size)
             except LimitReached:
-                self.files.delete(sha256)
+                self._delete_original(sha256)
                 raise
-            return row(sha256, size)
+            made = row(sha256, size)
+            self.files.confirm(sha256)
+            return made
 
     def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Read and embed a document in the calling thread."""
@@ -241,15 +250,7 @@ class Library:
                 N_("The original of {name} is gone. Add the file again.", name=record.name)
             ) from error
         splitting = self.collections.splitting_of(record.id)
-        loaded = yield from _with_progress(
-            load_steps(
-                original,
-                record.name,
-                recognition=self._recognition,
-                cancelled=cancelled,
-                scratch=original.parent,
-            )
-        )
+        loaded = yield from self._load(original, record.name, cancelled)
         pieces = split(loaded, Splitting(**splitting) if splitting else Splitting())
         if not pieces:
             raise DocumentRefused(
@@ -278,6 +279,21 @@ class Library:
             facts=read_facts(loaded, record.name),
             figures=figures_of(record.name, loaded.text, pages) if described else (),
         )
+
+    def _load(
+        self, original: Path, name: str, cancelled: Cancel
+    ) -> Generator[IngestProgress, None, LoadedDocument]:
+        steps = load_steps(
+            original, name, recognition=self._recognition, cancelled=cancelled, scratch=original.parent
+        )
+        try:
+            return (yield from _with_progress(steps))
+        except (DocumentRefused, OSError) as error:
+            if original.is_file():
+                raise
+            raise StorageError(
+                N_("The original of {name} was removed from the disk while it was read.", name=name)
+            ) from error
 
     def embed(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Make a document searchable by meaning, from where an earlier attempt ended."""
@@ -381,14 +397,21 @@ class Library:
 
     def recover(self) -> list[str]:
         """Make originals and indexes agree with the ledger; return the ids of unfinished documents."""
-        with self._adding:
-            self.files.sweep({record.sha256 for record in self.documents.list()})
+        self.sweep_originals()
         for record in self.documents.unfinished():
             if record.state not in ("queued", "reading"):
                 self._promote(record.id)
         self.indexes.recover()
         self.forest.recover()
         return [record.id for record in self.documents.unfinished()]
+
+    def sweep_originals(self) -> None:
+        """Delete originals that no document names; where their store is away, another time."""
+        try:
+            with self._adding:
+                self.files.sweep({record.sha256 for record in self.documents.list()})
+        except ObjectStoreAway as error:
+            log.warning("Originals were not swept. %s", error)
 
     def reindex(
         self,
@@ -567,7 +590,14 @@ class Library:
     def _drop_original(self, sha256: str) -> None:
         with self._adding:
             if all(record.sha256 != sha256 for record in self.documents.list()):
-                self.files.delete(sha256)
+                self._delete_original(sha256)
+
+    def _delete_original(self, sha256: str) -> None:
+        """Delete an original; where its store is away, a sweep does it later."""
+        try:
+            self.files.delete(sha256)
+        except ObjectStoreAway as error:
+            log.warning("An original is deleted later. %s", error)
 
 
 def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:

@@ -35,7 +35,7 @@ def test_it_tells_whether_it_is_ready_and_counts_for_this_machine_alone(served: 
     while (ready := httpx.get(f"{served.url}/readyz")).status_code != 200:
         assert time.monotonic() < deadline, ready.text
         time.sleep(0.1)
-    assert set(ready.json()["checks"]) == {"database", "index", "embedding", "model", "disk"}
+    assert set(ready.json()["checks"]) == {"database", "index", "embedding", "model", "originals", "disk"}
     told = httpx.get(f"{served.url}/metrics")
     assert 'footnote_documents{state="ready"}' in told.text
     assert httpx.get(f"{served.url}/metrics", headers={"via": "proxy"}).status_code == 403

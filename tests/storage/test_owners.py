@@ -222,6 +222,10 @@ FILES = {
     "sweep": None,
     "destroy": None,
     "delete": None,
+    "size": None,
+    "verify": None,
+    "confirm": lambda my, ids: my.confirm(ids["sha256"]),
+    "opened": lambda my, ids: my.opened(ids["sha256"]).close(),
     "path": lambda my, ids: my.path(ids["sha256"]),
 }
 API_KEYS = {

@@ -57,6 +57,7 @@ LIBRARY = {
     "read_missing_facts": None,
     "rebuild_vectors": None,
     "recover": None,
+    "sweep_originals": None,
     "reindex": None,
     "add_description": lambda my, ids: my.add_description(
         ids["document"], 0, FigureSpan(1, "words", 0, 0, 5), "mine", "eye"

@@ -45,17 +45,17 @@ def _show_figures(evidence: CitedPassage, workspace: Workspace) -> None:
     """Show the pictures whose lines, captions or names are cited; they are in the original file."""
     library, passage = workspace.library, evidence.passage
     text = library.documents.text(passage.document_id)
-    path = str(library.files.path(passage.sha256))
+    original = partial(library.files.path, passage.sha256)
     span = evidence.start, evidence.end
     if is_pdf(passage, workspace):
         spans = library.documents.pages(passage.document_id)
         pages = [(page.number, page.start, page.end) for page in spans]
         for figure in cited_figures(text, pages, *span)[:MAX_FIGURES]:
-            _show_figure(figure.caption, partial(_read_pdf_figure, path, *figure))
+            _show_figure(figure.caption, partial(_pdf_figure_of, original, *figure))
     elif _is_office(passage, workspace):
         for line, number in figures_at(text, *span)[:MAX_FIGURES]:
             told = line.removeprefix("[Figure: ").removesuffix("]")
-            _show_figure(told, partial(_read_figure, path, line, number))
+            _show_figure(told, partial(_figure_of, original, line, number))
 
 
 def _show_figure(said: str, read: Callable[[], bytes | None]) -> None:
@@ -71,6 +71,14 @@ def _show_figure(said: str, read: Callable[[], bytes | None]) -> None:
     if png is not None:
         st.image(png, alt=said)
         st.caption(escape_text(said))
+
+
+def _figure_of(original: Callable[[], Path], line: str, number: int) -> bytes:
+    return _read_figure(str(original()), line, number)
+
+
+def _pdf_figure_of(original: Callable[[], Path], page: int, caption: str) -> bytes | None:
+    return _read_pdf_figure(str(original()), page, caption)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -10,7 +10,7 @@ import streamlit as st
 from rag.i18n import _, translated
 from rag.ingest.page_images import WantedPage
 from rag.workspace import Workspace
-from storage.errors import FootnoteError, NotFound
+from storage.errors import FootnoteError, StorageError
 from storage.records import Message, PageSpan, PassageRecord
 from ui.chat.citations import CitedPassage, marked, target_of
 from ui.components.markdown import escape_text
@@ -26,7 +26,7 @@ def is_pdf(passage: PassageRecord, workspace: Workspace) -> bool:
     try:
         with workspace.library.files.path(passage.sha256).open("rb") as file:
             return b"%PDF-" in file.read(1024)
-    except (NotFound, OSError):
+    except (StorageError, OSError):
         return False
 
 

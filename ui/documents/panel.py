@@ -222,11 +222,10 @@ def _show_page(
     record: DocumentRecord, span: PageSpan, text: str, hits: Sequence[Span], here: Workspace
 ) -> None:
     inside = [(start - span.start, end - span.start) for start, end in hits if span.start <= start < span.end]
-    page = WantedPage(
-        here.library.files.path(record.sha256), span.number, text[span.start : span.end], tuple(inside)
-    )
+    words = text[span.start : span.end]
     try:
         with st.spinner(_("Loading page…")):
+            page = WantedPage(here.library.files.path(record.sha256), span.number, words, tuple(inside))
             drawn = services().page_images.draw(page)
     except FootnoteError as error:
         st.info(

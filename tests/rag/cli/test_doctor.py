@@ -8,10 +8,11 @@ import pytest
 
 from rag import cli
 from storage.lock import DataDirectoryLock
+from tests.s3 import Link, environment, new_address
 
 CHECKS = [
     *("Python", "disk", "memory", "port", "embedding model", "language model"),
-    *("Tesseract", "LibreOffice", "data directory", "database", "vector store"),
+    *("Tesseract", "LibreOffice", "data directory", "database", "originals", "vector store"),
 ]
 TEXT = "# Castle\n\nThe castle of Aldenburg was built in 1432.\n"
 
@@ -77,6 +78,7 @@ def test_a_running_app_and_its_port_are_named(capsys, data: Path):
             "correct",
         ),
         ({"VECTOR_STORE": "no.such:Store"}, "vector store", "no.such"),
+        ({"OBJECTS": "s3://bucket/prefix"}, "originals", "does not answer"),
     ],
 )
 def test_a_part_of_the_settings_that_is_away_fails(
@@ -84,11 +86,24 @@ def test_a_part_of_the_settings_that_is_away_fails(
 ):
     for name, value in settings.items():
         monkeypatch.setenv(f"FOOTNOTE_{name}", value)
+    for name, value in environment(port=9).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("FOOTNOTE_MODEL_CACHE", str(tmp_path / "cache"))
     status, found = doctor(capsys, tmp_path / "data")
     assert status == 1
     assert found[check]["level"] == "failed"
     assert said in found[check]["found"] + found[check]["cure"]
+
+
+def test_an_object_store_is_tried_and_named_without_its_endpoint(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3_link: Link
+):
+    monkeypatch.setenv("FOOTNOTE_OBJECTS", address := new_address())
+    status, found = doctor(capsys, tmp_path / "data")
+    assert status == 0
+    assert found["originals"]["found"] == f"'{address}' can be written, read and deleted."
+    s3_link.cut()
+    assert doctor(capsys, tmp_path / "data")[0] == 1
 
 
 def test_a_missing_program_is_a_warning_with_its_cure(
