@@ -16,6 +16,7 @@ from rag.settings import SAVED, Settings, shareable
 from storage import backup
 from storage.audit_log import AuditLog
 from storage.errors import DiskFull, StorageError
+from storage.originals import open_originals
 from storage.sqlite import LEDGER
 
 BACKUP = "backup"
@@ -139,7 +140,8 @@ def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -
 
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     target = folder / file_name(now, encrypted=bool(passphrase))
-    return backup.write(settings.data, target, also, progress, passphrase=passphrase)
+    place = open_originals(settings.data, settings.objects, settings.objects_cache_mb << 20)
+    return backup.write(settings.data, target, also, progress, passphrase=passphrase, originals=place)
 
 
 def _refuse_if_full(data: Path, folder: Path) -> None:

@@ -21,9 +21,10 @@ from typing import IO, Any
 from storage import files, migrations, sqlite
 from storage.database import UNPACKED, VERIFIED, settle
 from storage.encryption import MAGIC, DecryptingReader, EncryptingWriter, PassphraseNeeded, is_encrypted
-from storage.errors import DatabaseTooNew, DiskFull, StorageError
+from storage.errors import DatabaseTooNew, DiskFull, NotFound, OriginalDamaged, StorageError
 from storage.i18n import N_
 from storage.lock import DataDirectoryLock
+from storage.originals import Folder, OriginalsPlace
 from storage.sqlite import LEDGER, damage_named
 
 MANIFEST = "manifest.json"
@@ -77,12 +78,14 @@ def write(
     progress: Progress = no_progress,
     *,
     passphrase: str = "",
+    originals: OriginalsPlace | None = None,
 ) -> Manifest:
     """Write a data directory's ledger, its originals and the members in `also` into a new archive.
 
-    Another process may use the directory meanwhile: the archive has one snapshot of its ledger. The file is
-    readable by its owner only, encrypted where there is a passphrase, and appears as a whole or not at all,
-    once it was read back and every hash was right. Raises DatabaseDamaged, DiskFull or another StorageError.
+    The originals are read from their place, or from the directory. Another process may use the directory
+    meanwhile: the archive has one snapshot of its ledger. The file is readable by its owner only, encrypted
+    where there is a passphrase, and appears as a whole or not at all, once it was read back and every hash
+    was right. Raises DatabaseDamaged, DiskFull or another StorageError.
     """
     if target.exists():
         raise StorageError(N_("{target} exists already. Name a new file for the backup.", target=target))
@@ -91,11 +94,12 @@ def write(
     part = target.with_name(f".{target.name}.part")
     # A copy of the ledger that is not encrypted stays within the data directory.
     ledger = (directory if passphrase else target.parent) / f".{target.name}.ledger"
+    source = _Source(directory, ledger, originals or Folder(directory))
     with files.explained(target.parent):
         try:
             part.unlink(missing_ok=True)
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                manifest = _write_sealed(file, directory, ledger, also, progress, passphrase)
+                manifest = _write_sealed(file, source, also, progress, passphrase)
                 file.flush()
                 os.fsync(file.fileno())
                 _forget_cached(file)
@@ -109,18 +113,31 @@ def write(
     return manifest
 
 
+@dataclass(frozen=True)
+class _Source:
+    """What a backup is made of: the data directory, the place for a copy of its ledger, the originals."""
+
+    directory: Path
+    ledger: Path
+    originals: OriginalsPlace
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Original that the ledger names, with the name of its document."""
+
+    owner: str
+    sha256: str
+    name: str
+
+
 def _write_sealed(
-    file: IO[bytes],
-    directory: Path,
-    ledger: Path,
-    also: Mapping[str, bytes],
-    progress: Progress,
-    passphrase: str,
+    file: IO[bytes], source: _Source, also: Mapping[str, bytes], progress: Progress, passphrase: str
 ) -> Manifest:
     if not passphrase:
-        return _write_archive(file, directory, ledger, also, progress)
+        return _write_archive(file, source, also, progress)
     sealed = EncryptingWriter(file, passphrase)
-    manifest = _write_archive(sealed, directory, ledger, also, progress)
+    manifest = _write_archive(sealed, source, also, progress)
     sealed.finish()
     return manifest
 
@@ -150,11 +167,10 @@ def _read_back(part: Path, target: Path, manifest: Manifest, progress: Progress,
         )
 
 
-def _write_archive(
-    file: Any, directory: Path, ledger: Path, also: Mapping[str, bytes], progress: Progress
-) -> Manifest:
+def _write_archive(file: Any, source: _Source, also: Mapping[str, bytes], progress: Progress) -> Manifest:
+    ledger = source.ledger
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        members, lost = _originals(tar, directory, ledger, progress)
+        members, lost = _originals(tar, source, progress)
         for name, content in also.items():
             members[name] = _add(tar, name, BytesIO(content), len(content))
         with ledger.open("rb") as copied:
@@ -166,7 +182,7 @@ def _write_archive(
 
 
 def _originals(
-    tar: tarfile.TarFile, directory: Path, ledger: Path, progress: Progress
+    tar: tarfile.TarFile, source: _Source, progress: Progress
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Copy the ledger and the originals it names; return their hashes, and the names of the lost ones.
 
@@ -176,15 +192,16 @@ def _originals(
     held: dict[str, str] = {}
     lost: dict[str, str] = {}
     while True:
-        named = _named(directory, ledger, progress)
-        _copy(tar, directory, [path for path in named if path not in held], held, progress)
-        missing = {path: name for path, name in named.items() if path not in held}
+        named = _named(source.directory, source.ledger, progress)
+        wanted = {path: one for path, one in named.items() if path not in held}
+        _copy(tar, source.originals, wanted, held, progress)
+        missing = {path: one.name for path, one in named.items() if path not in held}
         if missing == lost:
             return {path: held[path] for path in named if path in held}, lost
         lost = missing
 
 
-def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, str]:
+def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, _Named]:
     progress("copying the ledger", 0, 1)
     with sqlite.explained(ledger.parent), damage_named(directory):
         sqlite.copy(directory / LEDGER, ledger)
@@ -197,32 +214,38 @@ def _named(directory: Path, ledger: Path, progress: Progress) -> dict[str, str]:
                 )
             )
         named = {
-            f"{files.folder_of(owner)}/{sha256}": name for owner, sha256, name in sqlite.originals(ledger)
+            f"{files.folder_of(owner)}/{sha256}": _Named(owner, sha256, name)
+            for owner, sha256, name in sqlite.originals(ledger)
         }
     progress("copying the ledger", 1, 1)
     return named
 
 
 def _copy(
-    tar: tarfile.TarFile, directory: Path, paths: list[str], held: dict[str, str], progress: Progress
+    tar: tarfile.TarFile,
+    originals: OriginalsPlace,
+    wanted: Mapping[str, _Named],
+    held: dict[str, str],
+    progress: Progress,
 ) -> None:
     """Add originals to the archive; `held` gets the hash of each undamaged one."""
-    sizes = {path: size for path in paths if (size := _size(directory / path)) is not None}
+    sizes = {
+        path: size
+        for path, one in wanted.items()
+        if (size := originals.of(one.owner).size(one.sha256)) is not None
+    }
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
+        sha256 = wanted[path].sha256
         try:
-            with (directory / path).open("rb") as original:
-                sha256 = _add(tar, path, original, size)
-        except FileNotFoundError:
+            with originals.of(wanted[path].owner).opened(sha256) as file:
+                added = _add(tar, path, file, size)
+        except (NotFound, OriginalDamaged, FileNotFoundError):
             continue
-        if sha256 == Path(path).name:
+        if added == sha256:
             held[path] = sha256
         done += size
         progress("copying originals", done, total)
-
-
-def _size(path: Path) -> int | None:
-    return path.stat().st_size if path.is_file() else None
 
 
 def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> str:

@@ -1,6 +1,7 @@
 """The `footnote model`, `backup`, `restore` and `users` commands."""
 
 import json
+import shutil
 import sys
 from contextlib import closing
 from dataclasses import asdict
@@ -10,7 +11,7 @@ from pathlib import Path
 from rag import settings as config
 from rag.cli.common import Commands, Options, ProgressBar, fetch_model, positive, run_ingest, say
 from rag.errors import EmbeddingError, RetrievalError
-from rag.factory import make_embedder, make_hub
+from rag.factory import make_embedder, make_hub, make_originals
 from rag.i18n import N_
 from rag.ingest.library import Library
 from rag.ingest.queue import remove_person
@@ -26,6 +27,8 @@ from storage.database import Database
 from storage.documents import owners
 from storage.drill import drill
 from storage.errors import StorageError
+from storage.moving import copy_originals
+from storage.originals import Folder
 from storage.records import PersonRecord
 
 BACKUP = """Write every document, chat and setting into one new file, also while the app runs. What can be
@@ -68,7 +71,8 @@ def _save(settings: Settings, file: Path, *, encrypt: bool) -> int:
         passphrase = _new_passphrase()
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     with ProgressBar({"copying originals": "copying {total:,} bytes of originals"}, unit="B") as bar:
-        manifest = backup.write(settings.data, file, also, bar, passphrase=passphrase)
+        place = make_originals(settings, settings.data)
+        manifest = backup.write(settings.data, file, also, bar, passphrase=passphrase, originals=place)
     print(f"{manifest.originals} documents, the chats and the settings are saved in {file}.")
     kept = (
         "encrypted: without its passphrase nobody can read it, so keep that elsewhere."
@@ -89,13 +93,24 @@ def _restore_command(settings: Settings, options: Options) -> int:
             f"Restored from {options.file}." + (f" What was there before is kept as {kept}." if kept else "")
         )
         return 0
+    make_originals(settings, settings.data).check()
     with ProgressBar(unit="B") as bar:
         passphrase = _passphrase_of(options.file, settings)
         manifest = backup.restore_into(settings.data, options.file, bar, passphrase=passphrase)
+        if settings.objects:
+            _move_originals(settings)
     print(
         f"Restored {manifest.originals} documents, the chats and the settings of {manifest.made}.", flush=True
     )
     return _make_searchable(load({"data": settings.data}))
+
+
+def _move_originals(settings: Settings) -> None:
+    """Move restored originals from the data directory to their place."""
+    place = make_originals(settings, settings.data)
+    with closing(Database.open(settings.data)) as database:
+        copy_originals(database, Folder(settings.data), place)
+    shutil.rmtree(settings.data / "files", ignore_errors=True)
 
 
 def _drill(settings: Settings, file: Path) -> int:

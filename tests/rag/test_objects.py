@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from api.operations import operation_routes
+from rag import cli
 from rag.ingest.page_images import WantedPage
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, load
@@ -126,3 +127,69 @@ def test_a_store_that_cannot_be_used_stops_the_start(tmp_path: Path, address: st
     s3_link.replaced = (b"if-none-match: *", b"if-none-metch: *")
     with pytest.raises(StorageError, match="does not know conditional writes"):
         Services(load({"data": tmp_path / "data"}))
+
+
+# Backups, and moving
+
+
+def footnote(data: Path, *arguments: object) -> int:
+    return cli.main(["--data", str(data), *map(str, arguments)])
+
+
+def originals_of(data: Path) -> dict[str, bytes]:
+    with closing(Services(load({"data": data}))) as services:
+        here = services.workspace(LOCAL_OWNER)
+        return {record.name: here.original(record.id) for record in here.library.documents.list()}
+
+
+def test_a_backup_holds_the_originals_of_a_store_and_a_restore_puts_them_into_one(
+    here: Workspace, services: Services, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    here.library.add("castle.md", CASTLE)
+    lost = here.library.add("lost.md", b"lost")[0]
+    ObjectStore.connect(address).delete([key for key in keys(address) if key.endswith(lost.sha256)])
+    assert footnote(tmp_path / "data", "backup", tmp_path / "all.tar") == 1
+    monkeypatch.setenv("FOOTNOTE_OBJECTS", other := new_address())
+    footnote(tmp_path / "new", "restore", tmp_path / "all.tar")
+    assert len(keys(other)) == 1
+    assert not (tmp_path / "new" / "files").exists()
+    with closing(Services(load({"data": tmp_path / "new"}))) as restored:
+        library = restored.workspace(LOCAL_OWNER).library
+        castle = next(record for record in library.documents.list() if record.name == "castle.md")
+        assert library.files.path(castle.sha256).read_bytes() == CASTLE
+
+
+def test_originals_move_to_a_store_and_back_and_a_second_run_finds_them_there(
+    s3_link: Link, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+):
+    data, address = tmp_path / "data", new_address()
+    with closing(Services(load({"data": data}))) as services:
+        for number in range(3):
+            services.workspace(LOCAL_OWNER).library.add(f"{number}.md", CASTLE + b"%d" % number)
+    before = originals_of(data)
+    assert footnote(data, "migrate", "--objects", address) == 0
+    assert "3 originals were copied, 0 were there already" in capsys.readouterr().out
+    store = ObjectStore.connect(address)
+    store.delete(keys(address)[:1])
+    store.replace(keys(address)[0], b"damaged")
+    assert footnote(data, "migrate", "--objects", address) == 0
+    assert "2 originals were copied, 1 were there already" in capsys.readouterr().out
+    monkeypatch.setenv("FOOTNOTE_OBJECTS", address)
+    (data / "files").rename(tmp_path / "before")
+    assert originals_of(data) == before
+    assert footnote(data, "migrate", "--objects", "data") == 0
+    monkeypatch.delenv("FOOTNOTE_OBJECTS")
+    assert originals_of(data) == before
+
+
+def test_what_cannot_be_moved_is_named(s3_link: Link, tmp_path: Path, capsys):
+    data = tmp_path / "data"
+    with closing(Services(load({"data": data}))) as services:
+        library = services.workspace(LOCAL_OWNER).library
+        gone, damaged = (library.add(f"{name}.md", name.encode() * 9)[0] for name in ("gone", "damaged"))
+        library.files.path(gone.sha256).unlink()
+        library.files.path(damaged.sha256).write_bytes(b"other")
+    assert footnote(data, "migrate", "--objects", new_address()) == 1
+    said = capsys.readouterr()
+    assert "gone.md" in said.err and "damaged.md" in said.err
+    assert footnote(data, "migrate", "--objects", "ftp://host/folder") == 2
