@@ -1,15 +1,18 @@
 """Built-in stores side by side: building, searching and opening an index, time and size.
 
-    python benchmarks/stores.py [--chunks 50000] [--store chroma lance] [--json]
+    python benchmarks/stores.py [--chunks 50000] [--store chroma lance lance-objects] [--json]
 
 Chunks have tokens drawn as words of a language are (Zipf) and made vectors of 384 numbers that vary in 128
 directions, 500 chunks a commit for words and 32 for vectors, as an ingest writes them. Each store runs in a
 process of its own. Recall is against all vectors compared one by one.
+"lance-objects" writes below FOOTNOTE_OBJECTS.
 """
 
 import argparse
 import json
+import os
 import resource
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -26,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from langchain_core.embeddings import Embeddings
 
 from rag.index.backend import named_only, open_vectors, open_words
+from rag.index.external import LANCE_OBJECTS
+from rag.index.lance_objects import TableObjects
 from rag.index.lexical import Entry
 
 DIMENSION, DIRECTIONS = 384, 128
@@ -54,8 +59,10 @@ def measure(store: str, count: int, folder: Path) -> dict[str, float]:
     vectors = random.normal(size=(count, DIRECTIONS)).astype(np.float32) @ directions
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     found: dict[str, float] = {}
-    words = open_words(store, folder / "words", preprocess_func=str.split)
-    meanings = open_vectors(store, NoEmbeddings(), folder / "vectors", "chunks", named_only)
+    address = f"{os.environ.get('FOOTNOTE_OBJECTS')}/{secrets.token_hex(8)}"
+    tables = TableObjects.at(address, folder, 1 << 40) if store == LANCE_OBJECTS else None
+    words = open_words(store, folder / "words", tables=tables, preprocess_func=str.split)
+    meanings = open_vectors(store, NoEmbeddings(), folder / "vectors", "chunks", named_only, tables)
 
     def text(size: int) -> str:
         return " ".join(f"w{min(WORDS, token)}" for token in random.zipf(1.3, size))
@@ -93,8 +100,8 @@ def measure(store: str, count: int, folder: Path) -> dict[str, float]:
     meanings.close()
     found["opening both, ms of processor"] = 1000 * cpu_seconds(
         lambda: (
-            open_words(store, folder / "words", preprocess_func=str.split),
-            open_vectors(store, NoEmbeddings(), folder / "vectors", "chunks", named_only),
+            open_words(store, folder / "words", tables=tables, preprocess_func=str.split),
+            open_vectors(store, NoEmbeddings(), folder / "vectors", "chunks", named_only, tables),
         )
     )
     found["disk, MB"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

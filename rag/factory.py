@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -22,7 +23,8 @@ from rag.connectors.http import Fetcher
 from rag.connectors.registry import ConnectorContext
 from rag.errors import EmbeddingError, SettingsError
 from rag.grid.extraction import CellReader
-from rag.index.external import StoreSpec
+from rag.i18n import N_
+from rag.index.external import LANCE_OBJECTS, StoreSpec
 from rag.ingest.figure_descriptions import FigureModel
 from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
@@ -44,6 +46,9 @@ from rag.settings import LOCAL_OWNER, RetrieverName, Settings
 from rag.text.tokenize import find
 from storage.database import Database
 from storage.originals import OriginalsPlace, open_originals
+
+if TYPE_CHECKING:
+    from rag.index.lance_objects import TableObjects
 
 log = logging.getLogger(__name__)
 
@@ -70,11 +75,33 @@ def make_embedder(
     )
 
 
-def make_store(settings: Settings) -> StoreSpec:
-    """Return the vector store of the settings; raises SettingsError where there is no such class."""
+def make_store(settings: Settings, data: Path | None = None) -> StoreSpec:
+    """Return the vector store of the settings; raises SettingsError where there is no such class.
+
+    Copies of tables in an object store lie in the directory `data`, by default that of the settings.
+    """
     store = StoreSpec(settings.vector_store, settings.vector_store_arguments)
     store.check()
-    return store
+    if store.name != LANCE_OBJECTS:
+        return store
+    if not settings.objects or settings.objects.startswith("file:"):
+        raise SettingsError(
+            N_(
+                "FOOTNOTE_VECTOR_STORE is lance-objects, and FOOTNOTE_OBJECTS names no object store. Name "
+                "one, such as s3://BUCKET/PREFIX, or another vector store."
+            )
+        )
+    return replace(
+        store, tables=_tables(data or settings.data, settings.objects, settings.index_copies_mb << 20)
+    )
+
+
+@lru_cache(maxsize=4)
+def _tables(data: Path, address: str, most_bytes: int) -> "TableObjects":
+    """Return the tables for all owners, since their connections and the bound of their copies are shared."""
+    from rag.index.lance_objects import TableObjects  # with pyarrow
+
+    return TableObjects.at(address, data, most_bytes)
 
 
 def make_originals(settings: Settings, data: Path) -> OriginalsPlace:
@@ -107,7 +134,7 @@ def make_library(
         database,
         owner,
         lambda: make_embedder(current()[0], opened=opened),
-        make_store(settings),
+        make_store(settings, database.directory),
         analysers=find(settings.korean_japanese_analyzers),
         summariser=summariser or (lambda: make_summariser(*current())),
         open_named=lambda spec: make_embedder(current()[0], spec, opened=opened),

@@ -93,7 +93,7 @@ RerankerName = Literal[
 ]
 Listed = Annotated[tuple[str, ...], NoDecode]
 LOCAL_OWNER = "local"  # the only user of an installation without sign-in
-STORE_NAME = r"^(chroma|lance|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
+STORE_NAME = r"^(chroma|lance|lance-objects|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"
 OBJECTS = r"^$|^(s3|s3a|gs|az|adl|azure|abfs|abfss)://[^/?#]|^file:///."
 SECRETS = Path(".streamlit/secrets.toml")
 SAVED = "settings.json"
@@ -169,6 +169,12 @@ class Settings(BaseSettings):
         description="Megabytes of copies of original files in the data directory, where these are in an "
         "object store.",
     )
+    index_copies_mb: int = Field(
+        20_000,
+        ge=1,
+        description="Megabytes of copies of index tables in the data directory, where these are in an object "
+        "store, beside the tables in use.",
+    )
     model_cache: Path = Field(
         default_factory=default_model_cache,
         description="Folder for downloaded models. All data directories of a user share it.",
@@ -233,8 +239,9 @@ class Settings(BaseSettings):
     vector_store: str = Field(
         "chroma",
         pattern=STORE_NAME,
-        description="Vector store: `chroma`; `lance`, which holds the words, too; or the class of a "
-        "LangChain vector store as `package.module:Class`. See [vector stores](vector-stores.md).",
+        description="Vector store: `chroma`; `lance`, which holds the words, too; `lance-objects`, the same "
+        "in the object store of `FOOTNOTE_OBJECTS`; or the class of a LangChain vector store as "
+        "`package.module:Class`. See [vector stores](vector-stores.md).",
     )
     vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field(
         {}, repr=False, description="Arguments of that class, as a JSON object."

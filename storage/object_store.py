@@ -4,6 +4,7 @@ Credentials and the endpoint come from the usual environment variables, such as 
 AWS_ENDPOINT_URL. Errors are sentences without a host or a key.
 """
 
+import builtins
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -141,6 +142,14 @@ class ObjectStore:
         with _explained():
             for some in obstore.list(self._store, folder):
                 yield from map(_info, some)
+
+    def folders(self, folder: str) -> "builtins.list[str]":
+        """Return the names of the folders in a folder, in which there is anything."""
+        import obstore
+
+        with _explained():
+            found = obstore.list_with_delimiter(self._store, folder)["common_prefixes"]
+        return [prefix.rstrip("/").rpartition("/")[2] for prefix in found]
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects; one that does not exist is no error."""

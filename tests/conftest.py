@@ -58,6 +58,8 @@ INTEGRATION = (
         "storage/test_fence.py",
     ),
     *("rag/citations/test_judges.py", "rag/retrieval/rerank/test_cross_encoder.py"),
+    *("rag/index/test_lance_objects.py", "rag/test_objects.py"),
+    *("storage/test_object_store.py", "storage/test_originals.py"),
     *("rag/index/test_staged_vectors.py", "rag/test_embedding_faults.py", "rag/test_llm_requests.py"),
     *(
         "rag/test_model_faults.py",

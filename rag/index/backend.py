@@ -1,8 +1,8 @@
-"""Built-in stores, "chroma" and "lance": open the words and the vectors of an index in a folder."""
+"""Built-in stores, "chroma", "lance" and "lance-objects": open words and vectors of an index in a folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -10,31 +10,48 @@ from langchain_core.embeddings import Embeddings
 from rag.index.bm25 import TantivyIndex
 from rag.index.chroma import ChromaVectorStore
 from rag.index.chroma_probe import CrashGuard
-from rag.index.external import CHROMA, LANCE
+from rag.index.external import CHROMA, LANCE, LANCE_OBJECTS
 from rag.index.lexical import LexicalIndex
 from rag.index.vector_index import Hydrate, VectorIndex
 
-ENGINES = {CHROMA: ("tantivy", "chromadb"), LANCE: ("lancedb", "lancedb")}
+if TYPE_CHECKING:
+    from rag.index.lance_objects import TableObjects
+
+ENGINES = {
+    CHROMA: ("tantivy", "chromadb"),
+    LANCE: ("lancedb", "lancedb"),
+    LANCE_OBJECTS: ("lancedb", "lancedb"),
+}
 """Packages that have the words and the vectors of a store."""
 
 
-def open_words(store: str, directory: Path, **options: Any) -> LexicalIndex:
-    """Open the words in a folder; `options` are the constructor's. Tantivy has them, except with LanceDB."""
-    if store != LANCE:
+def open_words(
+    store: str, directory: Path, *, tables: "TableObjects | None" = None, **options: Any
+) -> LexicalIndex:
+    """Open the words in a folder; `options` are the constructor's. Tantivy has them, except with LanceDB.
+
+    With `tables` LanceDB's are in an object store.
+    """
+    if store not in (LANCE, LANCE_OBJECTS):
         return TantivyIndex(directory, **options)
     from rag.index.lance import LanceWordIndex
 
-    return LanceWordIndex(directory, **options)
+    return LanceWordIndex(directory, objects=tables, **options)
 
 
 def open_vectors(
-    store: str, embedder: Embeddings, directory: Path, name: str, hydrate: Hydrate
+    store: str,
+    embedder: Embeddings,
+    directory: Path,
+    name: str,
+    hydrate: Hydrate,
+    tables: "TableObjects | None" = None,
 ) -> VectorIndex:
     """Open the vectors in a folder; `hydrate` gives their documents. Raises IndexUnusable."""
-    if store == LANCE:
+    if store in (LANCE, LANCE_OBJECTS):
         from rag.index.lance import LanceVectorIndex
 
-        return LanceVectorIndex(embedder, directory, hydrate)
+        return LanceVectorIndex(embedder, directory, hydrate, objects=tables)
     guard = CrashGuard(directory, name)
     return ChromaVectorStore(
         embedder,

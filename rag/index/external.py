@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
@@ -27,12 +27,16 @@ from numpy.typing import ArrayLike
 from rag.errors import FootnoteError, IndexUnusable, SettingsError, StoreFailed
 from rag.i18n import N_
 from rag.index.exact import Floats, VectorFile, batches, distances
+from rag.index.folders import ON_DISK, IndexFolders
 from rag.index.vector_index import Filter, Hits, Hydrate, VectorIndex, chosen_documents, documents_of
 from rag.text.normalize import clean
 
+if TYPE_CHECKING:
+    from rag.index.lance_objects import TableObjects
+
 log = logging.getLogger(__name__)
-CHROMA, LANCE = "chroma", "lance"
-BUILT_IN = (CHROMA, LANCE)  # stores with a folder for each index
+CHROMA, LANCE, LANCE_OBJECTS = "chroma", "lance", "lance-objects"
+BUILT_IN = (CHROMA, LANCE, LANCE_OBJECTS)  # stores with a folder for each index
 EMBEDDING_NAMES = ("embedding", "embeddings", "embedding_function", "embedding_model")
 """Constructor arguments of LangChain stores that take the embedding model."""
 CHUNK = "chunk_id"
@@ -95,11 +99,12 @@ class PrecomputedEmbeddings(Embeddings):
 class StoreSpec:
     """Vector store of the settings: "chroma", "lance" or "package.module:Class" with its arguments.
 
-    "{owner}" in an argument stands for the owner's folder name.
+    "{owner}" in an argument stands for the owner's folder name. "lance-objects" has its tables in `tables`.
     """
 
     name: str = CHROMA
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may hold a password
+    tables: "TableObjects | None" = field(default=None, repr=False, compare=False)
 
     @property
     def identity(self) -> str:
@@ -118,6 +123,11 @@ class StoreSpec:
         """True for a store of ours, whose indexes are folders, so that two can stand beside each other."""
         return self.name in BUILT_IN
 
+    @property
+    def folders(self) -> IndexFolders:
+        """Folders of the indexes of a built-in store."""
+        return self.tables or ON_DISK
+
     def check(self) -> None:
         """Raise SettingsError where the class does not exist, is no store, or refuses the arguments.
 
@@ -126,11 +136,12 @@ class StoreSpec:
         if not self.built_in:
             _ = self._takes_arguments_itself
             return
-        if self.name == LANCE and find_spec("lancedb") is None:
+        if self.name in (LANCE, LANCE_OBJECTS) and find_spec("lancedb") is None:
             raise SettingsError(
                 N_(
-                    "FOOTNOTE_VECTOR_STORE is lance, and LanceDB is not installed. Install it with "
-                    "`pip install 'footnote[lance]'`, or name another store."
+                    "FOOTNOTE_VECTOR_STORE is {name}, and LanceDB is not installed. Install it with "
+                    "`pip install 'footnote[lance]'`, or name another store.",
+                    name=self.name,
                 )
             )
         if self.arguments:

@@ -27,7 +27,7 @@ from rag.index.staged import (
     sample_chunks,
     verify_index,
 )
-from rag.index.vector_index import VectorIndex
+from rag.index.vector_index import Hydrate, VectorIndex
 from rag.jobs import Cancel
 from rag.models.embeddings import Embedder
 from rag.text.tokenize import Analyser
@@ -102,10 +102,10 @@ class WordIndex:
         states: IndexStates,
         directory: Path,
         analysers: Sequence[Analyser] = (),
-        store: str = CHROMA,
+        store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
     ):
         self._documents = documents
-        self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS)
+        self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS, store.folders)
         self._directory = directory
         self._analysers = analysers
         self._store = store
@@ -205,7 +205,13 @@ class WordIndex:
 
     def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> LexicalIndex:
         folder = self._directory / str(state["folder"])
-        return open_words(self._store, folder, analysers=self._analysers, allow_outdated=allow_outdated)
+        return open_words(
+            self._store.name,
+            folder,
+            tables=self._store.tables,
+            analysers=self._analysers,
+            allow_outdated=allow_outdated,
+        )
 
 
 class StagedWords(StagedIndex):
@@ -358,18 +364,18 @@ class Indexes:
         return self.open_chunks(folder, self.embedder)
 
     def _open_words(self) -> WordIndex:
-        return WordIndex(self._documents, self._states, self._directory, self.analysers, self.store.name)
+        return WordIndex(self._documents, self._states, self._directory, self.analysers, self.store)
 
     def _open_tree(self) -> VectorIndex:
         return self.open_tree(self._vectors_folder(), self.embedder)
 
     def open_chunks(self, folder: str, embedder: Embedder) -> VectorIndex:
         """Open the chunks' vectors of an index by its folder, which is made where there is none."""
-        return open_vectors(self.store.name, embedder, self._directory / folder, CHUNKS, self.hydrate)
+        return self._open(embedder, folder, CHUNKS, self.hydrate)
 
     def open_tree(self, folder: str, embedder: Embedder) -> VectorIndex:
         """Open the nodes' vectors that belong to them."""
-        return open_vectors(self.store.name, embedder, self._directory / f"{folder}-tree", TREE, named_only)
+        return self._open(embedder, f"{folder}-tree", TREE, named_only)
 
     def hydrate(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the chunks with these ids as documents; ids that are gone are absent."""
@@ -439,14 +445,14 @@ class Indexes:
     def _recover_tree(self) -> None:
         """Remove the tree index where it is damaged; the next build of the trees fills it again."""
         directory = self._directory / f"{self._vectors_folder()}-tree"
-        if not directory.is_dir():
+        if not self.store.folders.exists(directory):
             return
         try:
             self.tree.check()
         except IndexUnusable as error:
             log.warning("%s It is made anew.", error)
             self._tree.close(IndexState.DAMAGED)
-            shutil.rmtree(directory, ignore_errors=True)
+            self.store.folders.remove(directory)
 
     def drop_vectors(self) -> None:
         """Drop the vector index, as after a change of model; all documents are embedded again."""
@@ -455,7 +461,8 @@ class Indexes:
         self._tree.close()
         self._embedder.take()
         self._documents.set_index_state(VECTORS, None)
-        IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT).give_up()
+        folders = self.store.folders
+        IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT, folders).give_up()
         self._demote(self._documents.chunk_ids())
 
     def stage(self, folder: str, embedder: Embedder) -> tuple[VectorIndex, VectorIndex]:
@@ -484,6 +491,8 @@ class Indexes:
         self._empty_external()
         self.close()
         try:
+            if self.store.tables is not None:
+                self.store.tables.remove(self._directory)
             if self._directory.exists():
                 shutil.rmtree(self._directory)
         except OSError as error:
@@ -499,6 +508,10 @@ class Indexes:
         """Close all indexes; the next use opens them again."""
         for slot in (self._words, self._vectors, self._tree):
             slot.close()
+
+    def _open(self, embedder: Embedder, folder: str, name: str, hydrate: Hydrate) -> VectorIndex:
+        tables = self.store.tables
+        return open_vectors(self.store.name, embedder, self._directory / folder, name, hydrate, tables)
 
     def _demote(self, missing: Iterable[str]) -> None:
         """Set the documents of these chunks back to the state before embedding."""

@@ -19,7 +19,10 @@ from rag.errors import IndexUnusable
 from rag.i18n import N_
 from rag.index.exact import Floats, batches, check_lengths, evenly
 from rag.index.external import matches_filter
-from rag.index.lance_table import LanceTable, index_types, is_failure, one_of, reason_of
+from rag.index.folders import ON_DISK
+from rag.index.lance_connection import is_failure, reason_of
+from rag.index.lance_objects import TableObjects
+from rag.index.lance_table import LanceTable, index_types, one_of
 from rag.index.lexical import Entry, LexicalIndex, Ranked, inverse_frequency
 from rag.index.vector_index import (
     MISSED,
@@ -56,12 +59,17 @@ class LanceWordIndex(LexicalIndex):
     reads_removed_files = False
     _directory: Path
 
+    def __init__(self, directory: Path, *, objects: TableObjects | None = None, **options: Any):
+        """Open or make it; `objects` has the table where it is in an object store."""
+        self._objects = objects
+        super().__init__(directory, **options)
+
     def _start(self) -> None:
         if self._directory is None:
             raise ValueError("A LanceWordIndex needs a directory.")
         self._opened: LanceTable | None = None
         self._known = _Known()
-        if not self._directory.exists():
+        if not (self._objects or ON_DISK).exists(self._directory):
             self._opened = self._create()
             return
         with suppress(IndexUnusable), self._failures("opened"):
@@ -80,17 +88,13 @@ class LanceWordIndex(LexicalIndex):
 
     def check(self) -> None:
         """Put the table in order; raise IndexUnusable where rows of a sample are not found by tokens."""
-        with self._failures("read"):
-            table = self._table()
-            table.put_in_order()
-            sample = evenly(sorted(table.ids()), SAMPLE)
-            rows = table.rows(["id", "document_id", "text"], one_of("id", sample)) if sample else None
-            for row in rows.to_pylist() if rows else ():
-                tokens = " ".join(row["text"].split()[:TOKENS_LOOKED_UP])
-                for column in ("id", "document_id") if tokens else ():
-                    if not table.best_matches(tokens, 1, column, [row[column]]):
-                        raise ValueError(f"{row['id']} is not found by its words")
-            self.damaged = False
+        try:
+            self._check_sample()
+        except IndexUnusable:
+            if not self._table().drop_copy():
+                raise
+            self._check_sample()
+        self.damaged = False
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add entries, replacing those with the same id; raises IndexUnusable when they cannot be written."""
@@ -129,6 +133,18 @@ class LanceWordIndex(LexicalIndex):
         self.close_writer()
         self._opened = None
 
+    def _check_sample(self) -> None:
+        with self._failures("read"):
+            table = self._table()
+            table.put_in_order()
+            sample = evenly(sorted(table.ids()), SAMPLE)
+            rows = table.rows(["id", "document_id", "text"], one_of("id", sample)) if sample else None
+            for row in rows.to_pylist() if rows else ():
+                tokens = " ".join(row["text"].split()[:TOKENS_LOOKED_UP])
+                for column in ("id", "document_id") if tokens else ():
+                    if not table.best_matches(tokens, 1, column, [row[column]]):
+                        raise ValueError(f"{row['id']} is not found by its words")
+
     def _best(self, terms: Sequence[str], k: int, document_ids: Collection[str] | None) -> Ranked:
         with self._failures("searched"):
             return self._table().best_matches(" ".join(terms), k, "document_id", document_ids)
@@ -154,7 +170,7 @@ class LanceWordIndex(LexicalIndex):
         return reason_of(error)
 
     def _open_table(self) -> LanceTable | None:
-        table = LanceTable(self._directory, _WORDS)
+        table = LanceTable(self._directory, _WORDS, self._objects)
         marker = (table.schema.metadata or {}).get(_MARKER)
         self.outdated = marker is None or json.loads(marker) != self._marker
         usable = table.has_index("text") and (self._allow_outdated or not self.outdated)
@@ -166,7 +182,7 @@ class LanceWordIndex(LexicalIndex):
         schema = pa.schema(columns, {_MARKER: json.dumps(self._marker)})
         unchanged = {"stem": False, "remove_stop_words": False, "lower_case": False, "ascii_folding": False}
         with self._failures("made"):
-            table = LanceTable.make(self._directory, _WORDS, schema)
+            table = LanceTable.make(self._directory, _WORDS, schema, self._objects)
             of_tokens = index_types().FTS(base_tokenizer="whitespace", max_token_length=None, **unchanged)
             table.index("text", of_tokens)
             return table
@@ -217,13 +233,20 @@ class LanceVectorIndex(VectorIndex):
     _hydrate: Hydrate
     clamp_relevance = True
 
-    def __init__(self, embeddings: Embeddings, directory: Path, hydrate: Hydrate):
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        directory: Path,
+        hydrate: Hydrate,
+        *,
+        objects: TableObjects | None = None,
+    ):
         self._embeddings = embeddings
-        self._directory = directory
+        self._directory, self._objects = directory, objects
         self._hydrate = hydrate
         with self._errors("opened"):
-            there = (directory / f"{_VECTORS}.lance").exists()
-            self._held = _Held(LanceTable(directory, _VECTORS) if there else None)
+            there = (objects or ON_DISK).exists(directory / f"{_VECTORS}.lance")
+            self._held = _Held(LanceTable(directory, _VECTORS, objects) if there else None)
             if (table := self._held.table) and table.has_index("vector"):
                 self._held.graph_of = table.count()
 
@@ -270,15 +293,13 @@ class LanceVectorIndex(VectorIndex):
 
     def check(self) -> None:
         """Raise IndexUnusable where a sample of the entries is not found among its own nearest."""
-        there, rows = self.rows_of(self.sample())
-        missed = sum(not self.finds(id_, row.tolist()) for id_, row in zip(there, rows, strict=True))
-        if missed > MISSED * len(there):
-            raise IndexUnusable(
-                N_(
-                    "The vector index {name} is damaged: it does not find what is in it.",
-                    name=self._directory.name,
-                )
-            )
+        try:
+            self._check_sample()
+        except IndexUnusable:
+            table = self._held.table
+            if table is None or not table.drop_copy():
+                raise
+            self._check_sample()
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""
@@ -335,6 +356,17 @@ class LanceVectorIndex(VectorIndex):
         if table is not None:
             table.close()
 
+    def _check_sample(self) -> None:
+        there, rows = self.rows_of(self.sample())
+        missed = sum(not self.finds(id_, row.tolist()) for id_, row in zip(there, rows, strict=True))
+        if missed > MISSED * len(there):
+            raise IndexUnusable(
+                N_(
+                    "The vector index {name} is damaged: it does not find what is in it.",
+                    name=self._directory.name,
+                )
+            )
+
     def _near(self, vector: Sequence[float], k: int, where: str | None) -> Hits:
         with self._errors("searched"):
             table = self._table()
@@ -373,7 +405,7 @@ class LanceVectorIndex(VectorIndex):
         if (table := self._table()) is None:
             vector = pa.list_(pa.float32(), dimension)
             schema = pa.schema([("id", pa.string()), ("document_id", pa.string()), ("vector", vector)])
-            table = self._held.table = LanceTable.make(self._directory, _VECTORS, schema)
+            table = self._held.table = LanceTable.make(self._directory, _VECTORS, schema, self._objects)
         return table
 
     @contextmanager

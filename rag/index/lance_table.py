@@ -5,22 +5,25 @@ that no index of the table has yet are searched one by one.
 """
 
 import logging
-import os
-import re
-import shutil
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from threading import RLock, Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag.errors import StoreFailed
 from rag.index.exact import batches
+from rag.index.folders import ON_DISK
+from rag.index.lance_connection import connect, is_failure, reason_of
 from rag.index.vector_index import Hits
-from rag.text.document import clean
+
+if TYPE_CHECKING:
+    from rag.index.lance_objects import TableObjects
 
 MOST_UNINDEXED = 1_000  # rows outside the indexes, or a tenth of the table, from which they are taken in
 MOST_COMMITS = 200  # writes from which small files are joined
@@ -30,50 +33,21 @@ OLD_VERSIONS = timedelta(minutes=1)  # for which replaced files stay: a search m
 # LanceDB's own values in 4.1 ms, .958 with 100 and 4, .975 with these in 4.2 ms (Chroma with ours: .978).
 BREADTH = 200  # candidates kept while a graph is searched
 REFINED = 4  # times as many candidates whose exact distances are computed
-FULL = "there is no space left on its disk. Free some, then try again."
-_PANIC = "PanicException"  # a BaseException that no module exports
-_PLACE = re.compile(r",? \S+\.rs(:\d+)*")
-_DETAIL = 200  # letters of an error
 log = logging.getLogger(__name__)
-
-
-def is_failure(error: BaseException) -> bool:
-    """Return whether LanceDB, or the disk, raised this error; on damaged files its Rust code may panic."""
-    return isinstance(error, OSError | ValueError | RuntimeError) or type(error).__name__ == _PANIC
-
-
-def reason_of(error: BaseException) -> str:
-    r"""Return the first line of an error, without the place in LanceDB's source code.
-
-    >>> reason_of(RuntimeError("lance error: no such column, /src/table.rs:12:8\nCaused by: ..."))
-    'lance error: no such column'
-    >>> reason_of(OSError(28, "No space left on device"))
-    'there is no space left on its disk. Free some, then try again.'
-    """
-    said = str(error)
-    if "No space left" in said:
-        return FULL
-    first = (said.strip() or type(error).__name__).splitlines()[0]
-    return clean(_PLACE.sub("", first))[:_DETAIL]
-
-
-def connect(directory: Path) -> Any:
-    """Return LanceDB's connection to a folder."""
-    # Otherwise the statistics of an index with a graph print a warning.
-    os.environ.setdefault("LANCE_INCLUDE_VECTOR_CENTROIDS", "false")
-    import lancedb  # takes more than a second
-
-    return lancedb.connect(str(directory))
 
 
 class LanceTable:
     """Rows with an "id" and a "document_id"; one writer at a time, any number of searches.
 
+    With `objects` it is written in an object store, and read from a copy in the folder.
     Raises what LanceDB raises: see `is_failure`.
     """
 
-    def __init__(self, directory: Path, name: str):
-        self._table = connect(directory).open_table(name)
+    def __init__(self, directory: Path, name: str, objects: "TableObjects | None" = None):
+        self._directory, self._objects = directory, objects
+        with self._reached():
+            self._table = _connect(directory, objects).open_table(name)
+        self._copy = None if objects is None else objects.copy(directory, name)
         self._writing = RLock()
         self._closed = False
         self._commits = 0  # since the table was last put in order
@@ -82,12 +56,15 @@ class LanceTable:
         self._unindexed = self._count_unindexed()
 
     @classmethod
-    def make(cls, directory: Path, name: str, schema: pa.Schema) -> "LanceTable":
+    def make(
+        cls, directory: Path, name: str, schema: pa.Schema, objects: "TableObjects | None" = None
+    ) -> "LanceTable":
         """Make an empty table in place of what the folder has."""
-        shutil.rmtree(directory, ignore_errors=True)
+        (objects or ON_DISK).remove(directory)
         directory.mkdir(parents=True)
-        connect(directory).create_table(name, schema=schema)
-        made = cls(directory, name)
+        with nullcontext() if objects is None else objects.reached():
+            _connect(directory, objects).create_table(name, schema=schema)
+        made = cls(directory, name, objects)
         for column in ("id", "document_id"):
             made.index(column, index_types().BTree())
         return made
@@ -95,20 +72,20 @@ class LanceTable:
     @property
     def schema(self) -> pa.Schema:
         """The columns, with the metadata that the table was made with."""
-        return self._table.schema
+        return self._read.schema
 
     def count(self) -> int:
         """Return the number of rows."""
-        return int(self._table.count_rows())
+        return int(self._read.count_rows())
 
     def index(self, column: str, config: Any) -> None:
         """Make an index of a column, which searches use from then on."""
-        with self._writing:
+        with self._writing, self._changing():
             self._table.create_index(column, config=config)
 
     def has_index(self, column: str) -> bool:
         """Return whether a column has an index."""
-        return any(column in index.columns for index in self._table.list_indices())
+        return any(column in index.columns for index in self._read.list_indices())
 
     def put(self, rows: pa.Table) -> None:
         """Add rows, replacing those with the same id, in one commit."""
@@ -116,7 +93,8 @@ class LanceTable:
         with self._writing:
             self._check_open()
             self._unindexed += rows.num_rows  # first: a search in between must not take them for indexed
-            merge.execute(rows)
+            with self._changing():
+                merge.execute(rows)
             self._note_commit()
 
     def delete(self, ids: Iterable[str]) -> None:
@@ -124,7 +102,8 @@ class LanceTable:
         with self._writing:
             self._check_open()
             for batch in batches(list(ids)):
-                self._table.delete(one_of("id", batch))
+                with self._changing():
+                    self._table.delete(one_of("id", batch))
                 self._note_commit()
 
     def put_in_order(self) -> None:
@@ -133,16 +112,17 @@ class LanceTable:
             if self._closed or not (self._commits or self._unindexed):
                 return
             try:
-                self._table.optimize(cleanup_older_than=OLD_VERSIONS)
+                with self._changing():
+                    self._table.optimize(cleanup_older_than=OLD_VERSIONS)
                 self._commits = self._unindexed = 0
             except BaseException as error:
-                if not is_failure(error):
+                if not (is_failure(error) or isinstance(error, StoreFailed)):
                     raise
                 log.warning("The table %s could not be put in order: %s", self._table.name, reason_of(error))
 
     def rows(self, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the rows that a condition chooses."""
-        asked = self._table.search().select(list(columns))
+        asked = self._read.search().select(list(columns))
         return (asked.where(where) if where else asked).to_arrow()
 
     def ids(self) -> list[str]:
@@ -153,7 +133,7 @@ class LanceTable:
         self, tokens: str, k: int, column: str = "id", values: Collection[str] | None = None
     ) -> Hits:
         """Return at most `k` (id, BM25 score) of rows that have any of the tokens, and one of the values."""
-        search = self._table.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
+        search = self._read.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
         if values is None:
             return _pairs(search.limit(k).to_arrow(), "_score")
         if not self._unindexed:
@@ -165,16 +145,41 @@ class LanceTable:
 
     def nearest(self, vector: Sequence[float], k: int, where: str | None) -> Hits:
         """Return at most `k` (id, cosine distance) of rows with a "vector", closest first."""
-        search = self._table.search(list(vector), vector_column_name="vector").distance_type("cosine")
+        search = self._read.search(list(vector), vector_column_name="vector").distance_type("cosine")
         search = search.ef(max(BREADTH, 2 * k)).refine_factor(REFINED).select(["id", "_distance"]).limit(k)
         return _pairs((search.where(where, prefilter=True) if where else search).to_arrow(), "_distance")
 
     def close(self) -> None:
         """Accept no more writes; a search that runs goes on."""
         with self._writing:
+            if self._objects is not None and not self._closed:
+                self._objects.close(self._directory)
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
+
+    def drop_copy(self) -> bool:
+        """Read the table from the store again, where what is read is a copy; return whether it is."""
+        if self._copy is not None:
+            self._copy.drop()
+        return self._copy is not None
+
+    @property
+    def _read(self) -> Any:
+        """The table that searches read, with every write before."""
+        return self._table if self._copy is None else self._copy.table()
+
+    def _reached(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._objects is None else self._objects.reached()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        try:
+            with self._reached():
+                yield
+        finally:
+            if self._copy is not None:
+                self._copy.note_write()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -203,8 +208,13 @@ class LanceTable:
                 self.put_in_order()
 
     def _count_unindexed(self) -> int:
-        held = [self._table.index_stats(index.name) for index in self._table.list_indices()]
+        read = self._read
+        held = [read.index_stats(index.name) for index in read.list_indices()]
         return max((stats.num_unindexed_rows for stats in held if stats), default=0)
+
+
+def _connect(directory: Path, objects: "TableObjects | None") -> Any:
+    return connect(str(directory)) if objects is None else objects.connect(directory)
 
 
 def index_types() -> Any:

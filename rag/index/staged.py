@@ -1,7 +1,6 @@
 """Staged index (blue/green): built beside the index in use, verified, and exchanged in one commit."""
 
 import secrets
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 from rag.errors import IndexUnusable
 from rag.index.chunks import index_text
 from rag.index.exact import evenly
+from rag.index.folders import ON_DISK, IndexFolders
 from rag.jobs import Cancel
 from storage.documents import Documents, IndexStates
 from storage.errors import DiskFull
@@ -43,6 +43,7 @@ class IndexPair:
     directory: Path
     answering: str
     staged: str
+    folders: IndexFolders = ON_DISK
 
     def resume(self, resumable: Callable[[Mapping[str, Any]], bool]) -> dict[str, Any] | None:
         """Return the state of a staged index; give up one that cannot be resumed."""
@@ -73,9 +74,9 @@ class IndexPair:
         first = {"folder": self.answering}
         states = self.documents.index_state(self.answering) or first, self.documents.index_state(self.staged)
         used = {state["folder"] for state in states if state}
-        for folder in self.directory.glob(f"{self.answering}*"):
-            if folder.name.removesuffix("-tree") not in used:
-                shutil.rmtree(folder, ignore_errors=True)  # what cannot be removed is not used again
+        for name in self.folders.names(self.directory):
+            if name.startswith(self.answering) and name.removesuffix("-tree") not in used:
+                self.folders.remove(self.directory / name)
 
 
 class StagedIndex(ABC):

@@ -52,7 +52,7 @@ class VectorReindexer:
     @property
     def pair(self) -> IndexPair:
         """The ledger's states of both indexes."""
-        return IndexPair(self.documents, self.states, self.base, VECTORS, NEXT)
+        return IndexPair(self.documents, self.states, self.base, VECTORS, NEXT, self.indexes.store.folders)
 
     @property
     def begun(self) -> str | None:

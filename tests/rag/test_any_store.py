@@ -21,6 +21,7 @@ from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.settings import Settings, load
 from storage.database import Database
+from tests.s3 import new_address
 
 CASTLE = "# Castle\n\nThe castle of Aldenburg was built in 1432. Its moat is nine metres deep.\n"
 LIGHTHOUSE = "# Lighthouse\n\nThe lighthouse keeper lit the lamp at dusk. The lamp burned whale oil.\n"
@@ -37,6 +38,7 @@ Start = Callable[..., AbstractContextManager[Library]]
 QDRANT = '{"path": "%s/qdrant", "collection_name": "chunks-{owner}"}'
 STORES = {
     "lance": ("lance", "{}"),
+    "lance-objects": ("lance-objects", "{}"),
     "in memory": ("langchain_core.vectorstores:InMemoryVectorStore", "{}"),
     "faiss": ("langchain_community.vectorstores:FAISS", '{"normalize_L2": true}'),
     "qdrant": ("langchain_qdrant:QdrantVectorStore", QDRANT),
@@ -51,6 +53,9 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     if request.param == "deeplake" and sys.version_info >= (3, 14):
         pytest.skip("deeplake has no wheel for Python 3.14: run this on 3.11 to 3.13")
     name, arguments = STORES[request.param]
+    if name == "lance-objects":
+        request.getfixturevalue("s3_link")
+        monkeypatch.setenv("FOOTNOTE_OBJECTS", new_address())
     monkeypatch.setenv("FOOTNOTE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("FOOTNOTE_VECTOR_STORE", name)
     monkeypatch.setenv("FOOTNOTE_VECTOR_STORE_ARGUMENTS", arguments.replace("%s", str(tmp_path)))

@@ -13,18 +13,30 @@ from rag.index.lance import LanceWordIndex
 from rag.index.lexical import Entry, LexicalIndex
 from rag.text.tokenize import find, index_tokens
 from tests.rag.index.entries import entries, found
+from tests.rag.index.objects import table_objects
 
 OpenIndex = Callable[..., LexicalIndex]
 
 
-@pytest.fixture(params=[TantivyIndex, LanceWordIndex], ids=["tantivy", "lance"])
+@pytest.fixture(params=[TantivyIndex, LanceWordIndex, "objects"], ids=["tantivy", "lance", "lance-objects"])
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> OpenIndex:
-    return partial(request.param, tmp_path / "words")
+    if request.param != "objects":
+        return partial(request.param, tmp_path / "words")
+    request.getfixturevalue("s3_link")
+    return partial(LanceWordIndex, tmp_path / "words", objects=table_objects(tmp_path))
 
 
-@pytest.fixture(params=[TantivyIndex, "memory", LanceWordIndex], ids=["tantivy", "memory", "lance"])
+@pytest.fixture(
+    params=[TantivyIndex, "memory", LanceWordIndex, "objects"],
+    ids=["tantivy", "memory", "lance", "lance-objects"],
+)
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> LexicalIndex:
-    return TantivyIndex() if request.param == "memory" else request.param(tmp_path / "words")
+    if request.param == "memory":
+        return TantivyIndex()
+    if request.param != "objects":
+        return request.param(tmp_path / "words")
+    request.getfixturevalue("s3_link")
+    return LanceWordIndex(tmp_path / "words", objects=table_objects(tmp_path))
 
 
 def test_an_empty_index_finds_nothing(index: LexicalIndex):

@@ -13,6 +13,7 @@ from rag.index.chroma import ChromaVectorStore
 from rag.index.lance import LanceVectorIndex
 from rag.index.vector_index import VectorIndex
 from tests.rag.index.by_angle import ByAngle, texts
+from tests.rag.index.objects import table_objects
 
 ANGLES = ["0", "10", "12", "80", "170"]
 Open = Callable[..., VectorIndex]
@@ -38,9 +39,13 @@ def open_lance(folder: Path) -> VectorIndex:
     return LanceVectorIndex(ByAngle(), folder, hydrate)
 
 
-@pytest.fixture(params=[open_chroma, open_lance], ids=["chroma", "lance"])
-def open_index(request: pytest.FixtureRequest) -> Open:
-    return request.param
+@pytest.fixture(params=[open_chroma, open_lance, "objects"], ids=["chroma", "lance", "lance-objects"])
+def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    if request.param != "objects":
+        return request.param
+    request.getfixturevalue("s3_link")
+    objects = table_objects(tmp_path)
+    return lambda folder: LanceVectorIndex(ByAngle(), folder, hydrate, objects=objects)
 
 
 @pytest.fixture
