@@ -32,6 +32,7 @@ from storage import files, migrations, postgres, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
 from storage.fence import ServerFence
 from storage.i18n import N_
+from storage.jobs import JobQueue
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
@@ -153,6 +154,7 @@ class Database:
         self._snapshot = engine.execution_options(**level)
         self._lock, self._fence = lock, fence
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
+        self.queue = JobQueue(self)
 
     @classmethod
     def open(cls, directory: Path, *, url: str | None = None) -> Database:
@@ -171,7 +173,13 @@ class Database:
         except BaseException:
             lock.release()
             raise
-        return cls(directory, engine, lock, fence)
+        opened = cls(directory, engine, lock, fence)
+        try:
+            opened.queue.free_all()
+        except BaseException:
+            opened.close()
+            raise
+        return opened
 
     @staticmethod
     def restore(directory: Path, backup: Path) -> Path | None:
@@ -220,13 +228,21 @@ class Database:
 
         Nobody else writes this owner's rows meanwhile, in any process; without an owner, nobody's rows.
 
-        Raises DiskFull, StorageBusy after 10 seconds, or another StorageError.
+        Raises LeaseLost in a thread whose job was taken from it, DiskFull, StorageBusy after 10 seconds, or
+        another StorageError.
         """
+        with self.sharing() as session:
+            if not self._embedded:
+                postgres.lock_owner(session.connection(), owner)
+            self.queue.check(session)
+            yield session
+
+    @contextmanager
+    def sharing(self) -> Iterator[Session]:
+        """Open a write transaction that locks no owner: its rows, those of jobs, are locked one by one."""
         with self._explained(), self._turn():
             self._confirm_locks()
             with Session(self._immediate) as session, session.begin():
-                if not self._embedded:
-                    postgres.lock_owner(session.connection(), owner)
                 yield session
                 commits = self._counted(session)
             self._lock.note(commits)
@@ -284,6 +300,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection and unlock the directory; a second call does nothing."""
+        self.queue.close()
         if self._fence is not None:
             self._fence.release()
         self._engine.dispose()

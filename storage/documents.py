@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from storage import audit_log
+from storage import audit_log, jobs
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
 from storage.i18n import N_
@@ -51,6 +51,14 @@ from storage.webhooks import WebhookEvent, queue_event
 SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
 _EVENTS: Mapping[State, WebhookEvent] = {"ready": "document.ready", "refused": "document.failed"}
 UNFINISHED: tuple[State, ...] = ("queued", "reading", "searchable_by_words", "searchable_by_meaning")
+READ, EMBED = "read", "embed"  # kinds of the jobs on a document
+JOB_IN: Mapping[str, str] = {
+    "queued": READ,
+    "reading": READ,
+    "searchable_by_words": EMBED,
+    "searchable_by_meaning": EMBED,
+}
+"""The job that a document in a state waits for; in others there is none."""
 
 # Rows of documents, also written by storage/sources.py
 
@@ -75,9 +83,16 @@ def queue_document(row: Document, name: str, size: int, replaced: Document | Non
     row.collection_id = row.collection_id or (replaced.collection_id if replaced else None)
 
 
+def put_job(session: Session, row: Document) -> None:
+    """Put the job that a document waits for in its state, if any."""
+    if row.state in JOB_IN:
+        jobs.put(session, row.owner, JOB_IN[row.state], row.id)
+
+
 def delete_documents(session: Session, rows: Sequence[Document]) -> None:
     """Delete documents at once, so that later queries of the transaction do not see them."""
     for row in rows:
+        jobs.end_all(session, row.owner, [row.id])
         session.delete(row)
     session.flush()
 
@@ -277,6 +292,7 @@ class Documents(OwnerStore):
             row.uploaded = True
             session.add(row)
             session.flush()
+            put_job(session, row)
             return document_record(row), "new" if replaced is None else "replaces"
 
     def unfinished(self) -> list[DocumentRecord]:
@@ -350,12 +366,16 @@ class Documents(OwnerStore):
             return number, str(newest)
 
     def set_state(self, document_id: str, state: State, reason: str | None = None) -> None:
-        """Set the state of a document, and the reason of a refused one."""
+        """Set the state of a document and the reason of a refused one; its job changes in the same commit."""
         with self._database.writing(self._owner) as session:
             row = self._own(session, Document, document_id)
             if row.state != state and (event := _EVENTS.get(state)) is not None:
                 queue_event(session, self._owner, event, document_id=row.id)
-            row.state, row.reason, row.updated = state, reason, now()
+            before, row.state, row.reason, row.updated = row.state, state, reason, now()
+            if JOB_IN.get(before) != JOB_IN.get(state):
+                if before in JOB_IN:
+                    jobs.end(session, self._owner, JOB_IN[before], row.id)
+                put_job(session, row)
 
     def save_chunks(
         self,
@@ -506,6 +526,7 @@ class Documents(OwnerStore):
                 _copy_tags(session, replaced, row.id)
                 _move_cells(session, replaced, row.id)
                 mine = Document.id == replaced, Document.owner == self._owner
+                jobs.end_all(session, self._owner, [replaced])
                 session.execute(delete(Document).where(*mine))
             return replaced
 
@@ -513,6 +534,7 @@ class Documents(OwnerStore):
         """Delete a document with its text, pages and chunks; answers keep their evidence."""
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, Document, document_id))
+            jobs.end_all(session, self._owner, [document_id])
             audit_log.note(session, self._owner, "document_removed", document=document_id)
 
     def index_state(self, index: str) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     │   ├── NotUnfinished         a complete or empty answer cannot be continued
     │   ├── KeyReused             an idempotency key came with another request before
     │   ├── NameRefused           a name is taken already, or is none
+    │   ├── LeaseLost             another worker has taken the job, or it was ended
     │   ├── AccountClosed         the account signed out, or was removed
     │   ├── OriginalDamaged       an original has other bytes than were saved
     │   └── NotFound              no such thing for this owner
@@ -67,6 +68,10 @@ class KeyReused(StorageError):
 
 class NameRefused(StorageError):
     """A name is empty, or this owner uses it already."""
+
+
+class LeaseLost(StorageError):
+    """The job was taken by another worker, or ended, since its worker last renewed its lease."""
 
 
 class AccountClosed(StorageError):

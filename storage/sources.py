@@ -16,6 +16,7 @@ from storage.documents import (
     document_record,
     find_by_content,
     new_document,
+    put_job,
     queue_document,
 )
 from storage.records import DocumentRecord, ItemRecord, Listing, Outcome, SourceRecord, SourceState, Tally
@@ -133,6 +134,7 @@ class SourceItems(OwnerStore):
             queue_document(document, _name(item), size, replaced)
             session.add(document)
             session.flush()
+            put_job(session, document)
             row.document_id = document.id
             return document_record(document), "new" if replaced is None else "replaces"
 

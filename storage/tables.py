@@ -550,6 +550,28 @@ class GridCell(Base):
     updated: Mapped[datetime]
 
 
+class JobRow(Base):
+    """Work that any process may take: ``waiting`` from ``run_at``, or ``running`` under a worker's lease.
+
+    ``attempt`` counts how often it was taken, and is what a write of its worker is checked by. ``key`` names
+    what is worked on, such as a document.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (Index(None, "owner", "kind", "key", unique=True), Index(None, "state", "run_at"))
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner: Mapped[str] = mapped_column(part_of("users.id"))
+    kind: Mapped[str]
+    key: Mapped[str]
+    state: Mapped[str]
+    attempt: Mapped[int]
+    worker: Mapped[str | None]
+    leased_until: Mapped[datetime | None]
+    run_at: Mapped[datetime]
+    progress: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    stop: Mapped[bool]
+
+
 class Usage(Base):
     """Usage of one owner on one day, ``2026-11-30`` in UTC; tokens are those read and written by a model.
 

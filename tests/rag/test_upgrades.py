@@ -20,6 +20,7 @@ from storage import backup as restoring
 from storage import migrations
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.documents import Documents
 from storage.errors import DatabaseTooNew
 from storage.files import folder_of
 from tests.faults.auditing import audit
@@ -81,6 +82,17 @@ def test_a_ledger_of_an_earlier_version_holds_all_of_it_and_gives_the_same_passa
     assert library.forest.trees.node_ids() <= library.forest.vectors.ids() or library.forest.due()
     library.close()
     database.close()
+
+
+def test_documents_that_an_earlier_version_left_unfinished_wait_as_jobs(written: Callable[[str], Path]):
+    directory = written("0024")
+    with closing(sqlite3.connect(directory / "footnote.db")) as db, db:
+        db.execute("UPDATE documents SET state = 'queued' WHERE name = 'castle.md'")
+        db.execute("UPDATE documents SET state = 'searchable_by_words' WHERE name = '등대.md'")
+    with closing(Database.open(directory)) as database:
+        names = {record.id: record.name for record in Documents(database, "ann").list()}
+        taken = [database.queue.take([kind]) for kind in ("read", "embed")]
+        assert [names[lease.key] for lease in taken if lease] == ["castle.md", "등대.md"]
 
 
 def test_a_backup_of_an_earlier_version_is_restored_and_brought_up_to_date(

@@ -1,0 +1,359 @@
+"""Job queue in the ledger: work that any process may take, under a lease that it renews while it works.
+
+A lease that was not renewed may be taken by another worker. Each taking raises the job's `attempt`, and what
+its worker writes is checked by that number in the same transaction: a worker whose job was taken from it
+writes nothing more. A lease that is over but was not taken goes on with its next renewal.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, Protocol
+
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from storage.errors import LeaseLost, StorageError
+from storage.i18n import N_
+from storage.tables import JobRow, ensure_user, new_id, now, to_record
+
+LEASE_SECONDS = 3.0  # after which a job that was not renewed may be taken by another worker
+RENEW_SECONDS = 1.0  # between two renewals
+LOST = N_("This work was taken over by another process, which goes on with it.")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Right to work on a job, in its `attempt`."""
+
+    id: str
+    owner: str
+    kind: str
+    key: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job as others see it: `alive` while a worker has it and renews its lease."""
+
+    owner: str
+    kind: str
+    key: str
+    state: Literal["waiting", "running"]
+    attempt: int
+    progress: Mapping[str, Any] | None
+    stop: bool
+    run_at: datetime
+    alive: bool
+
+
+@dataclass(eq=False)
+class Held:
+    """Lease that this process renews; `lost` once it was taken or ended, or someone asked to stop."""
+
+    lease: Lease
+    queue: JobQueue
+    progress: Mapping[str, Any] | None = None
+    ended: bool = False
+    lost: threading.Event = field(default_factory=threading.Event)
+
+
+class Transactions(Protocol):
+    """Transactions of a ledger: see `Database`."""
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """Open a read transaction."""
+
+    def writing(self, owner: str | None = None) -> AbstractContextManager[Session]:
+        """Open a write transaction for the rows of an owner."""
+
+    def sharing(self) -> AbstractContextManager[Session]:
+        """Open a write transaction that locks no owner."""
+
+
+_CURRENT: ContextVar[Held | None] = ContextVar("held", default=None)  # of the work that this thread does
+
+
+def clock(session: Session) -> datetime:
+    """Return the time by which leases end: that of the database server, where there is one."""
+    if session.get_bind().dialect.name == "sqlite":
+        return now()
+    at: datetime = session.scalars(select(func.clock_timestamp(type_=JobRow.run_at.type))).one()
+    return at
+
+
+# Within a transaction of the job's owner
+
+
+def put(session: Session, owner: str, kind: str, key: str, *, run_at: datetime | None = None) -> JobRow:
+    """Put a job of an owner with a row, to be taken from `run_at`, or at once.
+
+    One that is there keeps its attempts and its worker.
+    """
+    row, at = session.scalar(_named(owner, kind, key)), run_at or clock(session)
+    if row is None:
+        row = JobRow(id=new_id(), owner=owner, kind=kind, key=key, state="waiting", attempt=0)
+        row.worker = row.leased_until = row.progress = None
+        session.add(row)
+    row.stop = False
+    if row.state == "waiting":
+        row.run_at = at
+    session.flush()
+    return row
+
+
+def end(session: Session, owner: str, kind: str, key: str) -> None:
+    """End a job, in the transaction of its effect; one that does not exist is no error.
+
+    The thread that works on it may still write.
+    """
+    session.execute(delete(JobRow).where(*_is(owner, kind, key)).execution_options(synchronize_session=False))
+    held = _CURRENT.get()
+    if held is not None and (held.lease.owner, held.lease.kind, held.lease.key) == (owner, kind, key):
+        held.ended = True
+
+
+def end_all(session: Session, owner: str, keys: Collection[str]) -> None:
+    """End all jobs on what is deleted; their workers write nothing more."""
+    for key in keys:
+        session.execute(
+            delete(JobRow)
+            .where(JobRow.owner == owner, JobRow.key == key)
+            .execution_options(synchronize_session=False)
+        )
+
+
+def is_alive(session: Session, owner: str, kind: str, key: str) -> bool:
+    """Return whether a worker has this job and renews its lease; nobody takes it during the transaction."""
+    row = session.scalar(_named(owner, kind, key).with_for_update())
+    return row is not None and _alive(row, clock(session))
+
+
+class JobQueue:
+    """Jobs of all owners, as one process takes them; thread-safe.
+
+    Leases last `lease` seconds and are renewed every `renewal` seconds, in one commit for all.
+    """
+
+    def __init__(
+        self, database: Transactions, *, lease: float = LEASE_SECONDS, renewal: float = RENEW_SECONDS
+    ) -> None:
+        self.worker = f"{socket.gethostname()[:30]} {os.getpid()} {secrets.token_hex(4)}"
+        self._database = database
+        self._lease, self._renewal = timedelta(seconds=lease), renewal
+        self._held: dict[str, Held] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    def put(self, owner: str, kind: str, key: str, *, run_at: datetime | None = None) -> None:
+        """Put a job in a commit of its own; see `put`."""
+        with self._database.writing(owner) as session:
+            ensure_user(session, owner)
+            put(session, owner, kind, key, run_at=run_at)
+
+    def take(self, kinds: Collection[str]) -> Lease | None:
+        """Take a job that is due, or whose lease is over; None where there is none.
+
+        Owners take turns: first comes the one with the fewest jobs running, then the job that waited longest.
+        """
+        with self._database.reading() as session:
+            if session.scalar(self._due(kinds, clock(session)).limit(1)) is None:
+                return None
+        with self._database.sharing() as session:
+            busy = select(JobRow.owner, func.count().label("running"))
+            busy = busy.where(JobRow.state == "running", JobRow.kind.in_(kinds)).group_by(JobRow.owner)
+            count = busy.subquery()
+            at = clock(session)
+            turn = self._due(kinds, at).outerjoin(count, count.c.owner == JobRow.owner)
+            turn = turn.order_by(func.coalesce(count.c.running, 0), JobRow.run_at, JobRow.id).limit(1)
+            return self._taken(session.scalar(turn.with_for_update(skip_locked=True, of=JobRow)), at)
+
+    def take_this(self, owner: str, kind: str, key: str) -> Lease | None:
+        """Take one job, also before its time; None where it has ended or a worker has it."""
+        with self._database.sharing() as session:
+            at = clock(session)
+            free = _named(owner, kind, key).where(or_(JobRow.state == "waiting", self._over(at)))
+            return self._taken(session.scalar(free.with_for_update(skip_locked=True)), at)
+
+    def begin(self, session: Session, owner: str, kind: str, key: str) -> Lease:
+        """Put a job that this process has already taken, in the owner's transaction."""
+        row = put(session, owner, kind, key)
+        lease = self._taken(row, clock(session))
+        assert lease is not None  # noqa: S101 - of a row there is one
+        return lease
+
+    def renew(self, leases: Sequence[Lease]) -> set[Lease]:
+        """Renew leases in one commit; return those that are to be given up: lost, or asked to stop."""
+        ids = [lease.id for lease in leases]
+        with self._database.sharing() as session:
+            mine = JobRow.id.in_(ids), JobRow.worker == self.worker
+            renewing = update(JobRow).where(*mine).values(leased_until=clock(session) + self._lease)
+            renewing = renewing.execution_options(synchronize_session=False)
+            rows = session.execute(renewing.returning(JobRow.id, JobRow.attempt, JobRow.stop)).all()
+            self._save_progress(session, {id_ for id_, _, _ in rows})
+        going_on = {(id_, attempt) for id_, attempt, stop in rows if not stop}
+        return {lease for lease in leases if (lease.id, lease.attempt) not in going_on}
+
+    @contextmanager
+    def holding(self, lease: Lease) -> Iterator[Held]:
+        """Renew a lease, and check every commit of this thread by it: LeaseLost, and nothing is written."""
+        held = Held(lease, self)
+        with self._lock:
+            self._held[lease.id] = held
+            if self._renewing is None and not self._closed.is_set():
+                self._renewing = threading.Thread(target=self._renew_held, name="leases", daemon=True)
+                self._renewing.start()
+        _CURRENT.set(held)
+        try:
+            yield held
+        finally:
+            if _CURRENT.get() is held:
+                _CURRENT.set(None)
+            with self._lock:
+                self._held.pop(lease.id, None)
+
+    def check(self, session: Session) -> None:
+        """Raise LeaseLost where the work of this thread was taken from it; it stays its own until the end."""
+        held = _CURRENT.get()
+        if held is None or held.queue is not self:
+            return
+        mine = select(JobRow.attempt, JobRow.worker).where(JobRow.id == held.lease.id)
+        found = session.execute(mine.with_for_update(read=True, key_share=True)).first()
+        if found is None and held.ended:
+            return
+        if found is None or tuple(found) != (held.lease.attempt, self.worker):
+            held.lost.set()
+            raise LeaseLost(LOST)
+
+    @contextmanager
+    def done(self, lease: Lease) -> Iterator[Session]:
+        """Open the transaction of a job's effect, which ends the job, too; raises LeaseLost."""
+        with self._database.writing(lease.owner) as session:
+            self._own(session, lease)
+            yield session
+            end(session, lease.owner, lease.kind, lease.key)
+
+    def fail(self, lease: Lease, wait: float) -> None:
+        """Let go of a job, which may be taken again after `wait` seconds; nothing happens if it was lost."""
+        self._let_go(lease, wait)
+
+    def release(self, lease: Lease) -> None:
+        """Let go of a job that is to go on elsewhere, or later: it may be taken at once."""
+        self._let_go(lease, 0.0)
+
+    def stop(self, owner: str, kind: str, key: str) -> None:
+        """Remove a waiting job, and ask the worker of a running one to stop, wherever it runs."""
+        with self._database.writing(owner) as session:
+            row = session.scalar(_named(owner, kind, key).with_for_update())
+            if row is not None and _alive(row, clock(session)):
+                row.stop = True
+            elif row is not None:
+                session.delete(row)
+
+    def of(self, owner: str, kinds: Collection[str]) -> list[JobRecord]:
+        """List an owner's jobs of some kinds, in the order they were put."""
+        mine = select(JobRow).where(JobRow.owner == owner, JobRow.kind.in_(kinds))
+        with self._database.reading() as session:
+            at, rows = clock(session), session.scalars(mine.order_by(JobRow.run_at, JobRow.id)).all()
+            return [to_record(JobRecord, row, alive=_alive(row, at)) for row in rows]
+
+    def free_all(self) -> None:
+        """End every lease: for a process that has the ledger to itself, and so knows that no worker lives."""
+        with self._database.reading() as session:
+            if session.scalar(select(JobRow.id).where(JobRow.state == "running").limit(1)) is None:
+                return
+        with self._database.writing() as session:
+            session.execute(update(JobRow).values(state="waiting", worker=None, leased_until=None))
+
+    def close(self) -> None:
+        """Renew no lease any more."""
+        self._closed.set()
+        renewing = self._renewing
+        if renewing is not None and renewing is not threading.current_thread():
+            renewing.join(self._renewal + 1.0)
+
+    def _due(self, kinds: Collection[str], at: datetime) -> Select[JobRow]:
+        waits = and_(JobRow.state == "waiting", JobRow.run_at <= at)
+        return select(JobRow).where(JobRow.kind.in_(kinds), or_(waits, self._over(at)))
+
+    def _over(self, at: datetime) -> ColumnElement[bool]:
+        """Match the jobs whose lease is over; this process does not take from itself what it still does."""
+        with self._lock:
+            mine = list(self._held)
+        return and_(JobRow.state == "running", JobRow.leased_until < at, JobRow.id.not_in(mine))
+
+    def _taken(self, row: JobRow | None, at: datetime) -> Lease | None:
+        if row is None:
+            return None
+        row.state, row.worker, row.leased_until = "running", self.worker, at + self._lease
+        row.attempt, row.stop = row.attempt + 1, False
+        return to_record(Lease, row)
+
+    def _own(self, session: Session, lease: Lease) -> JobRow:
+        mine = JobRow.id == lease.id, JobRow.attempt == lease.attempt, JobRow.worker == self.worker
+        row = session.scalar(select(JobRow).where(*mine).with_for_update())
+        if row is None:
+            raise LeaseLost(LOST)
+        return row
+
+    def _let_go(self, lease: Lease, wait: float) -> None:
+        with self._database.sharing() as session:
+            mine = JobRow.id == lease.id, JobRow.attempt == lease.attempt, JobRow.worker == self.worker
+            session.execute(
+                update(JobRow)
+                .where(*mine)
+                .values(
+                    state="waiting",
+                    worker=None,
+                    leased_until=None,
+                    run_at=clock(session) + timedelta(seconds=wait),
+                )
+            )
+
+    def _save_progress(self, session: Session, ids: Collection[str]) -> None:
+        with self._lock:
+            told = {id_: held.progress for id_, held in self._held.items() if id_ in ids and held.progress}
+        for id_, progress in told.items():
+            session.execute(update(JobRow).where(JobRow.id == id_).values(progress=dict(progress or {})))
+
+    def _renew_held(self) -> None:
+        """Renew what is held, until nothing is."""
+        while not self._closed.wait(self._renewal):
+            with self._lock:
+                held = list(self._held.values())
+                if not held:
+                    self._renewing = None
+                    return
+            try:
+                given_up = self.renew([one.lease for one in held])
+            except StorageError as error:  # tried again; others may take what cannot be renewed
+                log.warning("Leases could not be renewed. %s", error)
+                continue
+            for one in held:
+                if one.lease in given_up and not one.ended:
+                    one.lost.set()
+
+
+def _is(owner: str, kind: str, key: str) -> tuple[ColumnElement[bool], ...]:
+    return JobRow.owner == owner, JobRow.kind == kind, JobRow.key == key
+
+
+def _named(owner: str, kind: str, key: str) -> Select[JobRow]:
+    return select(JobRow).where(*_is(owner, kind, key))
+
+
+def _alive(row: JobRow, at: datetime) -> bool:
+    return row.state == "running" and row.leased_until is not None and row.leased_until >= at
