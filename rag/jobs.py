@@ -147,6 +147,7 @@ class Lane:
     """
 
     def __init__(self, name: str, width: int):
+        self.width = width
         self._threads = ThreadPoolExecutor(width, thread_name_prefix=name)
         self._waiting: OrderedDict[str, deque[Job[Any]]] = OrderedDict()  # the owner whose turn it is first
         self._lock = threading.Lock()
@@ -183,6 +184,8 @@ class Jobs:
         self._leaving: set[str] = set()
         self._lock = threading.Lock()
         self.closed = False
+        self.at_end: Callable[[str], None] = lambda _: None
+        """Called with the kind of each job that has ended."""
 
     def start(self, owner: str, key: str, work: Work[E], *, lane: str | None = None) -> Job[E]:
         """Start `work` under `key`; return the running job where the owner has one under that key."""
@@ -200,6 +203,10 @@ class Jobs:
             self._lanes[lane].submit(owner, job)
         return job
 
+    def has_lane(self, name: str) -> bool:
+        """Return whether jobs run in this lane here, or are left to other processes."""
+        return name in self._lanes
+
     def get(self, owner: str, key: str) -> Job[object] | None:
         """Return the running or waiting job under this owner's key."""
         return self._running.get((owner, key))
@@ -208,6 +215,12 @@ class Jobs:
         """Return the keys of an owner's running and waiting jobs."""
         with self._lock:
             return frozenset(key for whose, key in self._running if whose == owner)
+
+    def room(self, name: str) -> int:
+        """Return how many jobs could begin at once in a lane, whose jobs are of the kind of its name."""
+        with self._lock:
+            busy = sum(kind_of(key) == name for _, key in self._running)
+        return max(0, self._lanes[name].width - busy) if name in self._lanes else 0
 
     def running(self, owner: str, kind: str) -> int:
         """Count an owner's running and waiting jobs of one kind."""
@@ -261,6 +274,7 @@ class Jobs:
     def _forget(self, owner: str, key: str) -> None:
         with self._lock:
             del self._running[owner, key]
+        self.at_end(kind_of(key))
 
 
 def _wait(jobs: Iterable[Job[object]], seconds: float) -> None:

@@ -24,6 +24,7 @@ from rag.ingest.library import Library
 from rag.ingest.page_images import PageImages
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
+from rag.ingest.taking import TAKE_SECONDS, JobTaker, document_lanes
 from rag.jobs import ANSWERS, Cancel, Jobs
 from rag.local_server import LocalServer, new_token
 from rag.metrics import Metrics, Watch
@@ -39,6 +40,8 @@ from storage.accounts import Account, People, owners_with_sources, owners_with_w
 from storage.audit_log import SERVER, AuditLog, AuditTrail
 from storage.conversations import interrupt_pending
 from storage.database import Database
+from storage.documents import EMBED, READ
+from storage.jobs import Lease
 from storage.lab import stop_running
 
 RECOVER = "recover"  # job that repairs a library when its owner comes
@@ -52,10 +55,11 @@ log = logging.getLogger(__name__)
 class Services:
     """Data directory, jobs, language model and workspaces of one process."""
 
-    def __init__(self, settings: Settings, *, local: bool = True):
+    def __init__(self, settings: Settings, *, local: bool = True, documents: Mapping[str, int] | None = None):
         """Open the data directory; with `local` there is one user, who need not sign in.
 
-        Raises SettingsError or StorageError.
+        `documents` has the kinds of jobs on documents that this process does, and how many of each at once;
+        without it that follows the settings. Raises SettingsError or StorageError.
         """
         make_store(settings)  # before anything is opened: a missing store is an error at once
         backups.check(settings)
@@ -69,8 +73,10 @@ class Services:
         self.metrics = Metrics()
         self._models = SharedEmbedders(self.metrics.embedding)
         self._held: Embedder | None = None
+        documents = document_lanes(settings.workers) if documents is None else documents
         lanes = {
-            **ingest.LANES,
+            **{name: width for name, width in ingest.LANES.items() if name not in (READ, EMBED)},
+            **documents,
             **lab.LANES,
             **scheduler.LANES,
             **check_text.LANES,
@@ -100,6 +106,9 @@ class Services:
         self._schedule = Scheduler(self._tick)
         sender = WebhookSender(self.database, self.jobs, lambda: self.settings)
         self._sending = Scheduler(sender.start_due, seconds=SEND_SECONDS)
+        taker = JobTaker(self.database.queue, self.jobs, documents, self._begin)
+        self._taking = Scheduler(taker.take_due, seconds=TAKE_SECONDS)
+        self.jobs.at_end = lambda kind: self._taking.wake() if kind in documents else None
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
         self._in_step: set[str] = set()
@@ -179,8 +188,13 @@ class Services:
             self._bring_in_step(owner)
         self._schedule.start()
         self._sending.start()
+        self._taking.start()
         if self.llm is not None:
             self.llm.warm()
+
+    def _begin(self, lease: Lease) -> None:
+        """Begin a job on a document that was taken from the ledger; raises AccountClosed."""
+        self.workspace(lease.owner).ingest.run(lease)
 
     def _recover(self, owner: str) -> None:
         """Continue an owner's interrupted work; a job tries again where that fails."""
@@ -303,6 +317,7 @@ class Services:
         self.page_images.close()
         self._schedule.close()
         self._sending.close()
+        self._taking.close()
         if self._announced is not None:
             self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)

@@ -366,6 +366,13 @@ class Settings(BaseSettings):
         description="Minutes of text recognition (OCR) for one file. Pages that are left out are named on "
         "the page.",
     )
+    workers: int | None = Field(
+        None,
+        ge=0,
+        le=64,
+        description="Documents that this process reads at once; it embeds half as many. 0 leaves both to "
+        "`footnote work`. None reads two and embeds one.",
+    )
     shutdown_seconds: float = Field(
         10.0,
         validation_alias=_renamed("stop_seconds"),

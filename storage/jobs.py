@@ -46,7 +46,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job as others see it: `alive` while a worker has it and renews its lease."""
+    """A job as others see it: `alive` while a worker renews its lease, `due` where anyone may take it."""
 
     owner: str
     kind: str
@@ -56,7 +56,9 @@ class JobRecord:
     progress: Mapping[str, Any] | None
     stop: bool
     run_at: datetime
+    worker: str | None
     alive: bool
+    due: bool
 
 
 @dataclass(eq=False)
@@ -268,7 +270,13 @@ class JobQueue:
         mine = select(JobRow).where(JobRow.owner == owner, JobRow.kind.in_(kinds))
         with self._database.reading() as session:
             at, rows = clock(session), session.scalars(mine.order_by(JobRow.run_at, JobRow.id)).all()
-            return [to_record(JobRecord, row, alive=_alive(row, at)) for row in rows]
+            return [_record(row, at) for row in rows]
+
+    def waiting(self, kinds: Collection[str]) -> int:
+        """Count the jobs of some kinds, of all owners, that are due or whose lease is over."""
+        with self._database.reading() as session:
+            due = self._due(kinds, clock(session)).subquery()
+            return session.scalar(select(func.count()).select_from(due)) or 0
 
     def free_all(self) -> None:
         """End every lease: for a process that has the ledger to itself, and so knows that no worker lives."""
@@ -353,6 +361,12 @@ def _is(owner: str, kind: str, key: str) -> tuple[ColumnElement[bool], ...]:
 
 def _named(owner: str, kind: str, key: str) -> Select[JobRow]:
     return select(JobRow).where(*_is(owner, kind, key))
+
+
+def _record(row: JobRow, at: datetime) -> JobRecord:
+    alive = _alive(row, at)
+    due = row.run_at <= at if row.state == "waiting" else not alive
+    return to_record(JobRecord, row, alive=alive, due=due)
 
 
 def _alive(row: JobRow, at: datetime) -> bool:

@@ -38,6 +38,13 @@ def add_commands(commands: Commands) -> None:
     demo = commands.add_parser("demo", help="show a sample document with a cited answer", description=DEMO)
     demo.add_argument("--no-page", action="store_true", help="answer here, and serve no page")
     serving.add_argument("--no-ui", action="store_true", help="the HTTP interface without the page")
+    serving.add_argument(
+        "--workers",
+        type=int,
+        choices=range(65),
+        metavar="N",
+        help="documents read at once; 0: see `work`",
+    )
     for command in (serving, demo):
         command.add_argument(
             "--host", help="the address to listen at; default: 127.0.0.1, this computer only"
@@ -50,6 +57,8 @@ def add_commands(commands: Commands) -> None:
 
 def _serve_command(settings: Settings, options: Options) -> int:
     _refuse_second(settings.data)
+    if options.workers is not None:
+        settings = settings.model_copy(update={"workers": options.workers})
     _get_model_ready(settings)
     if options.no_ui:
         return _serve_without_page(settings, options)
@@ -68,6 +77,8 @@ def _serve_without_page(settings: Settings, options: Options) -> int:
 def _serve_page(settings: Settings, options: Options) -> int:
     command = [sys.executable, "-m", "streamlit", "run", str(_app()), *_flags(options)]
     environment = {**os.environ, "FOOTNOTE_DATA": str(settings.data.absolute())}
+    if settings.workers is not None:
+        environment["FOOTNOTE_WORKERS"] = str(settings.workers)
     sys.stdout.flush()
     os.execve(sys.executable, command, environment)  # noqa: S606 - our own interpreter
 

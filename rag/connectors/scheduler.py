@@ -165,20 +165,25 @@ def _key(source_id: str, kind: str = SYNC) -> str:
 
 
 class Scheduler:
-    """Calls `look` at intervals in a separate thread; it continues after a failure."""
+    """Calls `look` at intervals, and when it is woken, in a separate thread; it continues after a failure."""
 
     def __init__(self, look: Callable[[], None], seconds: float = 20.0):
         self._look, self._seconds, self._failed = look, seconds, ""
-        self._stopped = threading.Event()
+        self._stopped, self._woken = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="schedule", daemon=True)
 
     def start(self) -> None:
         """Start the thread; the first call follows at once."""
         self._thread.start()
 
+    def wake(self) -> None:
+        """Call `look` now, or once more after the call that runs."""
+        self._woken.set()
+
     def close(self) -> None:
         """Stop the thread; a running call is waited for."""
         self._stopped.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join(self._seconds)
 
@@ -193,4 +198,6 @@ class Scheduler:
                 self._failed = str(error)
             except Exception:
                 log.exception("A look at what is due failed")
-            self._stopped.wait(self._seconds)
+            self._woken.wait(self._seconds)
+            if not self._stopped.is_set():
+                self._woken.clear()

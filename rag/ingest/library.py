@@ -162,7 +162,7 @@ class Library:
         most_passages: int = MOST_PASSAGES,
         originals: Originals | None = None,
     ):
-        self.owner = owner
+        self.owner, self.queue = owner, database.queue
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.figures = Figures(database, owner)
         self.files: Originals = originals or Files(database.directory, owner)

@@ -20,6 +20,7 @@ from rag.index.chunks import same_text_ids
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.figure_descriptions import FigureDescriber, FigureProgress
+from rag.ingest.leased import JobName, leased, progress_of
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
@@ -27,10 +28,12 @@ from rag.raptor.tree import ForestProgress
 from rag.retrieval.weights import CalibrationProgress
 from storage import audit_log
 from storage.accounts import People
+from storage.documents import EMBED, JOB_IN, READ
 from storage.errors import NotFound
+from storage.jobs import Lease
 from storage.records import DocumentRecord
 
-READ, EMBED, WEIGH, TREES, SPLIT = "read", "embed", "weigh", "trees", "split"
+WEIGH, TREES, SPLIT = "weigh", "trees", "split"
 REINDEX, WORDS, FACTS, SCRUB, FIGURES = "reindex", "words", "facts", "scrub", "figures"
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1, FIGURES: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
@@ -180,25 +183,47 @@ class Ingest:
 
     def start(self, document_id: str) -> None:
         """Queue a document where its ingest ended; one that is queued already stays as it is."""
-        state = self._library.documents.get(document_id).state
-        if state in ("queued", "reading"):
-            self._start(f"{READ}:{document_id}", partial(self._read, document_id), READ)
-        elif state in ("searchable_by_words", "searchable_by_meaning"):
-            self._start(f"{EMBED}:{document_id}", partial(self._embed, document_id), EMBED)
+        kind = JOB_IN.get(self._library.documents.get(document_id).state)
+        if kind is not None and self._jobs.has_lane(kind):
+            self._start_leased(kind, document_id)
+
+    def run(self, lease: Lease) -> None:
+        """Do a job on a document that this process has taken; one that it does already is let go."""
+        if not self._start_leased(lease.kind, lease.key, lease):
+            self._library.queue.release(lease)
+
+    def _start_leased(self, kind: str, document_id: str, lease: Lease | None = None) -> bool:
+        """Start a job, which takes its lease when its turn comes; False where it is started already."""
+        do = partial({READ: self._read, EMBED: self._embed}[kind], document_id)
+        this = JobName(self._library.owner, kind, document_id)
+        work = partial(leased, self._library.queue, this, do, lease=lease)
+        before = self._job(f"{kind}:{document_id}")
+        return self._start(f"{kind}:{document_id}", work, kind) is not before
 
     def progress(self, document_id: str) -> IngestProgress | None:
         """Return the progress of a document; None while nothing runs for it."""
         jobs = (self._job(f"{lane}:{document_id}") for lane in (EMBED, READ))
-        return next((job.latest for job in jobs if job and isinstance(job.latest, IngestProgress)), None)
+        here = next((job.latest for job in jobs if job and isinstance(job.latest, IngestProgress)), None)
+        return here or self._elsewhere().get(document_id)
 
     def running(self, document_id: str) -> bool:
         """Return whether a document is being read or embedded, or is queued for it."""
-        return bool(self._document_jobs(document_id))
+        return bool(self._document_jobs(document_id)) or document_id in self._elsewhere()
 
     def all_running(self) -> frozenset[str]:
         """Return the documents that are being read or embedded, or are queued for it."""
         keys = (key.partition(":") for key in self._jobs.keys(self._library.owner))
-        return frozenset(document_id for kind, _, document_id in keys if kind in LANES and document_id)
+        here = (document_id for kind, _, document_id in keys if kind in LANES and document_id)
+        return frozenset(here).union(self._elsewhere())
+
+    def _elsewhere(self) -> dict[str, IngestProgress | None]:
+        """Return the documents that other processes work on, or are to, with their progress where known."""
+        queue = self._library.queue
+        return {
+            job.key: progress_of(job.progress)
+            for job in queue.of(self._library.owner, [READ, EMBED])
+            if (job.alive and job.worker != queue.worker) or (job.due and not self._jobs.has_lane(job.kind))
+        }
 
     def remove(self, document_id: str) -> None:
         """Stop a document's ingest and delete the document."""
@@ -274,7 +299,7 @@ class Ingest:
 
     def weigh(self) -> None:
         """Calibrate the hybrid weights again, after what is being embedded."""
-        self._start(WEIGH, self._library.weighing.find, EMBED)
+        self._start(WEIGH, self._library.weighing.find, EMBED if self._jobs.has_lane(EMBED) else SPLIT)
 
     def weighing(self) -> CalibrationProgress | None:
         """Return the progress of the calibration; None when it does not run."""

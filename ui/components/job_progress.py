@@ -56,9 +56,8 @@ def step_name(progress: IngestProgress) -> str:
 
 def unfinished(workspace: Workspace) -> list[DocumentRecord]:
     """Return the documents whose ingest is running or queued."""
-    return [
-        record for record in workspace.library.documents.unfinished() if workspace.ingest.running(record.id)
-    ]
+    running = workspace.ingest.all_running()
+    return [record for record in workspace.library.documents.unfinished() if record.id in running]
 
 
 def show_ingest(workspace: Workspace) -> None:

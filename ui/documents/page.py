@@ -86,6 +86,7 @@ def rows(
 ) -> list[ShownRow]:
     """Return the rows of a table of documents."""
     origins = here.syncing.items.origins([record.id for record in records])
+    running = here.ingest.all_running()
     return [
         ShownRow(
             id=record.id,
@@ -96,10 +97,10 @@ def rows(
             collection=plain_line(collections.get(record.collection_id or "", ""), 60),
             tags=tuple(plain_line(tag, 40) for tag in tags.get(record.id, ())),
             status=_status(record, here),
-            tone=_TONES.get(record.state, "busy" if here.ingest.running(record.id) else "calm"),
+            tone=_TONES.get(record.state, "busy" if record.id in running else "calm"),
             note=_note(record),
             origin=origin(origins.get(record.id, ())),
-            retry=record.state in (*UNFINISHED, "refused") and not here.ingest.running(record.id),
+            retry=record.state in (*UNFINISHED, "refused") and record.id not in running,
         )
         for record in records
     ]

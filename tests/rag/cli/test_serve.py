@@ -52,6 +52,12 @@ def test_the_application_and_its_options_are_those_of_a_clone(tmp_path: Path, st
     assert environment["FOOTNOTE_DATA"] == str(tmp_path / "data")
 
 
+def test_the_number_of_workers_is_handed_on(tmp_path: Path, started):
+    assert serve(tmp_path, "--workers", "0") == 0
+    assert serve(tmp_path) == 0
+    assert [environment.get("FOOTNOTE_WORKERS") for _, environment in started] == ["0", None]
+
+
 def test_arguments_files_and_the_environment_of_the_operator_win(
     tmp_path: Path, started, monkeypatch: pytest.MonkeyPatch
 ):
