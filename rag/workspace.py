@@ -59,7 +59,7 @@ from storage.audit_log import AuditLog, Detail, Kind
 from storage.choices import Choices
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.errors import AnswerPending, FootnoteError, NotFound, StorageError
+from storage.errors import AnswerPending, FootnoteError, LeaseLost, NotFound, StorageError
 from storage.figures import VisionModels
 from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
@@ -349,7 +349,7 @@ class Workspace:
                 yield from pipeline.check(done.text, done.citations, passages, cancelled)
 
         with self._asking:
-            self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
+            self.allowance.answer(self._answers_running())
             return self._jobs.start(self.owner, _key(token_hex(8)), work)
 
     def begin_with(
@@ -425,19 +425,21 @@ class Workspace:
         return self._jobs.get(self.owner, _key(answer_id))
 
     def settle(self, answer_id: str) -> None:
-        """Mark a pending answer without a job as interrupted, so that it can be retried."""
+        """Mark a pending answer that no process writes as interrupted, so that it can be retried."""
         for _ in range(2):
             message = self.conversations.message(answer_id)
             if message.state != "pending" or self.answering(answer_id) is not None:
                 return
             time.sleep(SETTLING)
-        self.conversations.finish(answer_id, "interrupted", message.content)
+        self.conversations.interrupt(answer_id)
 
     def stop(self, answer_id: str) -> None:
-        """Stop an answer; its text so far is kept."""
+        """Stop an answer, whichever process writes it; its text so far is kept."""
         job = self.answering(answer_id)
         if job is not None:
             job.cancel()
+        else:
+            self.conversations.stop_answer(answer_id)
         self.stop_checking(answer_id)
 
     def checking(self) -> frozenset[str]:
@@ -620,14 +622,20 @@ class Workspace:
         made_with: AnswerWith = USUAL,
     ) -> TurnRecord:
         with self._asking:
-            self.allowance.answer(self._jobs.running(self.owner, ANSWERS))
+            self.allowance.answer(self._answers_running())
             turn = begin()
             self._answer(turn, after, made_with)
         return turn
 
+    def _answers_running(self) -> int:
+        """Count the answers that are being written for this owner, here and by other processes."""
+        return self._jobs.running(self.owner, ANSWERS) + self.conversations.answers_elsewhere()
+
     def _answer(self, turn: TurnRecord, after: Collection[str], made_with: AnswerWith) -> None:
         def work(cancelled: Cancel) -> Iterator[Any]:
-            self._wait_until_read(after, cancelled)
+            if after:
+                with suppress(LeaseLost, NotFound), self.conversations.answering(turn.answer_id):
+                    self._wait_until_read(after, cancelled)
             about = self._conversation(turn.conversation_id, turn.question.attached, made_with)
             yield from about.run(turn, cancelled)
             self.allowance.used(answers=1)

@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from storage import audit_log, messages
+from storage import audit_log, jobs, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
-from storage.errors import AnswerPending, NotUnfinished
+from storage.errors import AnswerPending, LeaseLost, NotUnfinished
 from storage.i18n import N_
 from storage.records import (
     AnswerState,
@@ -37,6 +37,7 @@ from storage.tables import (
 from storage.webhooks import queue_event
 
 UNFINISHED = ("stopped", "interrupted", "failed")
+ANSWER = "answer"  # kind of the jobs that are pending answers
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
 _PENDING = select(MessageRow.id).where(_IN_CONVERSATION, MessageRow.state == "pending")
 _LAST = select(func.max(MessageRow.position)).where(_IN_CONVERSATION)
@@ -113,7 +114,9 @@ class Conversations(OwnerStore):
             row = self._row(session, conversation_id)
             if not row.title:
                 _name(row, title)
-            return _begin_turn(session, row, question, follows=row.tip_id, attached=attached)
+            turn = _begin_turn(session, row, question, follows=row.tip_id, attached=attached)
+            self._begin_job(session, turn.answer_id)
+            return turn
 
     def begin_version(
         self, question_id: str, question: str, *, searched: str | None = None, widened: bool = False
@@ -136,6 +139,7 @@ class Conversations(OwnerStore):
                 widened=widened,
                 attached=attached,
             )
+            self._begin_job(session, turn.answer_id)
             return _turn_record(session, self._answer(session, turn.answer_id))
 
     def show_version(self, question_id: str) -> None:
@@ -162,6 +166,7 @@ class Conversations(OwnerStore):
             answer.coverage = answer.reading_offer = None
             answer.left_out = []
             messages.save_passages(session, answer.id, ())
+            self._begin_job(session, answer.id)
             return _turn_record(session, answer)
 
     def begin_continuation(self, answer_id: str) -> TurnRecord:
@@ -174,7 +179,44 @@ class Conversations(OwnerStore):
             if answer.state not in UNFINISHED or not answer.content:
                 raise NotUnfinished(N_("That answer is not one that ended early. Ask it anew instead."))
             _reopen(session, self._row(session, answer.conversation_id), answer)
+            self._begin_job(session, answer.id)
             return _turn_record(session, answer)
+
+    @contextmanager
+    def answering(self, answer_id: str) -> Iterator[jobs.Held]:
+        """Hold the lease of a pending answer while it is written, and check this thread's commits by it.
+
+        Raises LeaseLost where another process writes it, or it has ended; NotFound where there is none.
+        """
+        queue = self._database.queue
+        try:
+            lease = queue.resume(self._owner, ANSWER, answer_id)
+        except LeaseLost:
+            self.message(answer_id)  # NotFound
+            raise
+        with queue.holding(lease) as held:
+            yield held
+
+    def stop_answer(self, answer_id: str) -> None:
+        """Ask the process that writes an answer to stop, wherever it runs."""
+        with self._database.writing(self._owner) as session:
+            answer = self._answer(session, answer_id)
+            if self._database.queue.is_worked_on(session, self._owner, ANSWER, answer.id):
+                jobs.ask_to_stop(session, self._owner, ANSWER, answer.id)
+
+    def interrupt(self, answer_id: str) -> bool:
+        """Mark a pending answer that no process writes as interrupted; return whether it was one."""
+        with self._database.writing(self._owner) as session:
+            answer = self._answer(session, answer_id)
+            queue = self._database.queue
+            if answer.state != "pending" or queue.is_worked_on(session, self._owner, ANSWER, answer.id):
+                return False
+            _interrupt(session, answer, self._owner)
+            return True
+
+    def answers_elsewhere(self) -> int:
+        """Count the answers that other processes write for this owner."""
+        return self._database.queue.running_elsewhere(self._owner, ANSWER)
 
     def checkpoint(
         self,
@@ -236,6 +278,7 @@ class Conversations(OwnerStore):
             if trace is not None:
                 session.merge(trace_row(answer.id, trace))
             self._row(session, answer.conversation_id).updated = now()
+            jobs.end(session, self._owner, ANSWER, answer.id)
             _tell(session, answer)
 
     def revise(
@@ -287,6 +330,9 @@ class Conversations(OwnerStore):
             mine = select(ConversationRow).where(ConversationRow.owner == self._owner, *words)
             newest = mine.order_by(ConversationRow.updated.desc(), ConversationRow.id)
             return [to_record(ConversationRecord, row) for row in session.scalars(newest)]
+
+    def _begin_job(self, session: Session, answer_id: str) -> None:
+        self._database.queue.begin(session, self._owner, ANSWER, answer_id)
 
     @contextmanager
     def _open_account(self) -> Iterator[Session]:
@@ -349,13 +395,18 @@ def _refuse_pending(session: Session, conversation_id: str) -> None:
 
 
 def interrupt_pending(database: Database) -> int:
-    """Mark every pending answer as interrupted, at the start; return their number."""
-    with database.writing() as session:
-        pending = session.scalars(select(MessageRow).where(MessageRow.state == "pending")).all()
-        for answer in pending:
-            answer.state, answer.folded = "interrupted", fold(answer.content)
-            _tell(session, answer)
-        return len(pending)
+    """Mark the pending answers that no process writes as interrupted; return their number."""
+    asked = select(MessageRow.id, ConversationRow.owner).where(MessageRow.state == "pending")
+    asked = asked.join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+    with database.reading() as session:
+        pending = session.execute(asked).all()
+    return sum(Conversations(database, owner).interrupt(answer_id) for answer_id, owner in pending)
+
+
+def _interrupt(session: Session, answer: MessageRow, owner: str) -> None:
+    answer.state, answer.folded = "interrupted", fold(answer.content)
+    jobs.end(session, owner, ANSWER, answer.id)
+    _tell(session, answer)
 
 
 def _tell(session: Session, answer: MessageRow) -> None:

@@ -31,7 +31,7 @@ from rag.retrieval.rerank.registry import Reordered
 from storage import answers as traces
 from storage import records
 from storage.conversations import Conversations
-from storage.errors import NotFound
+from storage.errors import LeaseLost, NotFound
 from storage.records import AnswerState, AttachedRecord, CitationRecord, Message, PassageRecord, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
@@ -97,7 +97,19 @@ class Conversation:
         return self._conversations.begin_version(question_id, asked, searched=wanted, widened=widened)
 
     def run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
-        """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed."""
+        """Answer a begun turn and store it as events pass: complete, stopped, interrupted or failed.
+
+        Where another process has taken the answer, or ended it, nothing is answered and nothing stored.
+        """
+        try:
+            with self._conversations.answering(turn.answer_id) as held:
+                yield from self._run(turn, lambda: cancelled() or held.lost.is_set())
+        except LeaseLost as error:
+            log.info("An answer is not written here any more: %s", error)
+        except NotFound as error:  # deleted before it was begun
+            log.info("%s", error)
+
+    def _run(self, turn: TurnRecord, cancelled: Cancel) -> Iterator[Event | Aside | Sent | Timings | Failed]:
         draft = _Draft(self._conversations, turn)
         try:
             draft.pipeline = self._make_pipeline()
@@ -107,7 +119,7 @@ class Conversation:
             draft.finish("complete")
         except Cancelled:
             draft.finish(self._cut_off())
-        except NotFound:  # the conversation was deleted while it was being answered
+        except (NotFound, LeaseLost):  # the conversation was deleted meanwhile, or another process goes on
             draft.finished = True
         except FootnoteError as error:
             log.warning("An answer failed: %s", error)

@@ -188,7 +188,8 @@ class Ingest:
             self._start_leased(kind, document_id)
 
     def run(self, lease: Lease) -> None:
-        """Do a job on a document that this process has taken; one that it does already is let go."""
+        """Do a job on a document that this process has taken; what it does already is let go; NotFound."""
+        self._library.documents.get(lease.key)
         if not self._start_leased(lease.kind, lease.key, lease):
             self._library.queue.release(lease)
 

@@ -16,7 +16,7 @@ from sqlalchemy import select, update
 from storage.accounts import Account
 from storage.database import Database
 from storage.errors import LeaseLost
-from storage.jobs import JobQueue, Lease, is_alive
+from storage.jobs import JobQueue, Lease
 from storage.tables import JobRow, Usage, ensure_user
 
 OVER = datetime(2020, 1, 1)
@@ -170,13 +170,31 @@ def test_owners_take_turns(queue):
 def test_a_job_is_begun_with_a_lease_in_one_commit(database, queue):
     with database.writing("ann") as session:
         ensure_user(session, "ann")
-        lease = queue.begin(session, "ann", "answer", "a")
+        queue.begin(session, "ann", "answer", "a")
     assert queue.take(["answer"]) is None
+    assert queue.resume("ann", "answer", "a").attempt == 1
+
+
+def test_what_is_worked_on_is_known_to_all(database, queue):
     with database.writing("ann") as session:
-        assert is_alive(session, "ann", "answer", "a") and not is_alive(session, "ann", "answer", "b")
+        ensure_user(session, "ann")
+        queue.begin(session, "ann", "answer", "a")
+    lease = queue.resume("ann", "answer", "a")
+
+    def worked_on(seen_by: JobQueue) -> bool:
+        with database.writing("ann") as session:
+            return seen_by.is_worked_on(session, "ann", "answer", "a")
+
+    other = JobQueue(database)
+    assert worked_on(other) and not worked_on(queue)  # nothing in this process holds it
+    assert (other.running_elsewhere("ann", "answer"), queue.running_elsewhere("ann", "answer")) == (1, 0)
+    with pytest.raises(LeaseLost):
+        other.resume("ann", "answer", "a")
+    with queue.holding(lease):
+        assert worked_on(queue)
     run_out(database, lease)
-    with database.writing("ann") as session:
-        assert not is_alive(session, "ann", "answer", "a")
+    assert not worked_on(other)
+    assert other.resume("ann", "answer", "a").attempt == 2
 
 
 def test_a_process_that_has_the_ledger_to_itself_ends_the_leases_of_a_dead_one(database, directory, ledger):

@@ -98,6 +98,10 @@ CONVERSATIONS = {
     "show_version": lambda my, ids: my.show_version(ids["question"]),
     "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
     "begin_continuation": lambda my, ids: my.begin_continuation(ids["stopped"]),
+    "answering": lambda my, ids: held(my, ids["pending"]),
+    "stop_answer": lambda my, ids: my.stop_answer(ids["pending"]),
+    "interrupt": lambda my, ids: my.interrupt(ids["pending"]),
+    "answers_elsewhere": None,
     "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
     "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
     "revise": lambda my, ids: my.revise(ids["answer"], "", "mine", []),
@@ -293,6 +297,12 @@ MARKED = MarkedPassage("d", "report.pdf", "a" * 64, "d-00000", 0, 5, "words")
 
 
 FOUND = FoundCell("verified", {"text": "words"}, [], 1, 1, calculated=False, note="", basis="b")
+
+
+def held(conversations, answer_id):
+    """Hold an answer's lease for a moment."""
+    with conversations.answering(answer_id):
+        pass
 
 
 def begin(runs, set_id):

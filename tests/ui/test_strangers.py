@@ -26,6 +26,7 @@ from rag.quota import Quota
 from rag.settings import load
 from rag.workspace import Workspace
 from storage.database import Database
+from storage.jobs import Lease
 from storage.records import FigureSpan, Message, Role, TurnRecord
 from storage.tables import Base
 from tests.storage.test_owners import belongings
@@ -81,6 +82,7 @@ CONVERSATION = {
     ),
 }
 INGEST = {
+    "run": lambda my, ids: my.run(Lease("0" * 16, "ann", "read", ids["document"], 1)),
     "all_running": None,
     "embed_anew": None,
     "describe": lambda my, ids: my.describe(ids["document"]),
@@ -130,6 +132,8 @@ SYNCING = {
 }
 REINDEXING = {"recover": None, "start": None, "stop": None}
 JOBS = {
+    "has_lane": None,
+    "room": None,
     "close": None,
     "keys": None,
     "running": None,

@@ -114,10 +114,12 @@ def _follow(here: Workspace) -> bool:
 def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
     message.show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
-    if job is None:
-        here.settle(turn.answer_id)
-    else:
+    if job is not None:
         _follow_answer(turn, job, here, seconds)
+        return
+    here.settle(turn.answer_id)
+    if here.conversations.message(turn.answer_id).state == "pending":
+        _follow_ledger(turn, here)
 
 
 def _send(here: Workspace) -> None:
@@ -195,6 +197,7 @@ def _show_alone(turn: TurnRecord) -> None:
 POLL = 0.03  # seconds between polls of the job, and until a click is noticed
 STOPS = 0.5  # seconds in which an answer ends that is stopped, as a rule: then the page is drawn only once
 REDRAW = 0.1  # seconds between redraws, each of which sends the whole answer
+LEDGER_REDRAW = 0.3  # seconds between two looks for what another process has stored of an answer
 REDRAW_YIELDING = 0.5  # seconds between redraws while others wait for their first word
 MAX_YIELD = 3.0  # seconds by which drawing the page is delayed while others wait
 
@@ -212,6 +215,23 @@ def _follow_answer(
             key = f"stop-{turn.answer_id}"
             action(_("Stop"), "stop_circle", key, _stop, turn.answer_id, workspace, kind="secondary")
         _write(job, partial, turn.conversation_id, deadline)
+
+
+def _follow_ledger(turn: TurnRecord, here: Workspace) -> None:
+    """Show an answer that another process writes, as far as it is stored, until it has ended."""
+    with (
+        st.container(key=composer.ANSWERING),
+        st.chat_message("assistant", avatar=message.ANSWER_AVATAR),
+    ):
+        partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
+        action(
+            _("Stop"), "stop_circle", f"stop-{turn.answer_id}", _stop, turn.answer_id, here, kind="secondary"
+        )
+        while (answer := here.conversations.message(turn.answer_id)).state == "pending":
+            partial.written = answer.content
+            partial.draw()
+            _rest(LEDGER_REDRAW)
+            here.settle(turn.answer_id)
 
 
 def _stop(answer_id: str, workspace: Workspace) -> None:
