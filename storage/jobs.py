@@ -186,20 +186,21 @@ class JobQueue:
             ensure_user(session, owner)
             put(session, owner, kind, key, run_at=run_at)
 
-    def take(self, kinds: Collection[str]) -> Lease | None:
-        """Take a job that is due, or whose lease is over; None where there is none.
+    def take(self, kinds: Collection[str], *, due_for: float = 0.0) -> Lease | None:
+        """Take a job that is due, for so many seconds, or whose lease is over; None where there is none.
 
         Owners take turns: first comes the one with the fewest jobs running, then the job that waited longest.
         """
+        since = timedelta(seconds=due_for)
         with self._database.reading() as session:
-            if session.scalar(self._due(kinds, clock(session)).limit(1)) is None:
+            if session.scalar(self._due(kinds, clock(session), since).limit(1)) is None:
                 return None
         with self._database.sharing() as session:
             busy = select(JobRow.owner, func.count().label("running"))
             busy = busy.where(JobRow.state == "running", JobRow.kind.in_(kinds)).group_by(JobRow.owner)
             count = busy.subquery()
             at = clock(session)
-            turn = self._due(kinds, at).outerjoin(count, count.c.owner == JobRow.owner)
+            turn = self._due(kinds, at, since).outerjoin(count, count.c.owner == JobRow.owner)
             turn = turn.order_by(func.coalesce(count.c.running, 0), JobRow.run_at, JobRow.id).limit(1)
             return self._taken(session.scalar(turn.with_for_update(skip_locked=True, of=JobRow)), at)
 
@@ -344,8 +345,8 @@ class JobQueue:
         if renewing is not None and renewing is not threading.current_thread():
             renewing.join(self._renewal + 1.0)
 
-    def _due(self, kinds: Collection[str], at: datetime) -> Select[JobRow]:
-        waits = and_(JobRow.state == "waiting", JobRow.run_at <= at)
+    def _due(self, kinds: Collection[str], at: datetime, since: timedelta = timedelta()) -> Select[JobRow]:
+        waits = and_(JobRow.state == "waiting", JobRow.run_at <= at - since)
         return select(JobRow).where(JobRow.kind.in_(kinds), or_(waits, self._over(at)))
 
     def _over(self, at: datetime) -> ColumnElement[bool]:

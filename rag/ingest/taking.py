@@ -27,17 +27,30 @@ def document_lanes(workers: int | None) -> dict[str, int]:
 
 
 class JobTaker:
-    """Takes jobs that are due, or that a killed worker left; `begin` starts one in its lane."""
+    """Takes jobs that are due, or that a killed worker left; `begin` starts one in its lane.
+
+    One that waits for less than `grace` seconds is left to the process that has put it.
+    """
 
     def __init__(
-        self, queue: JobQueue, jobs: Jobs, kinds: Collection[str], begin: Callable[[Lease], None]
+        self,
+        queue: JobQueue,
+        jobs: Jobs,
+        kinds: Collection[str],
+        begin: Callable[[Lease], None],
+        *,
+        grace: float = TAKE_SECONDS,
     ) -> None:
         self._queue, self._jobs, self._kinds, self._begin = queue, jobs, kinds, begin
+        self._grace = grace
 
     def take_due(self) -> None:
         """Begin jobs until the lanes are full, or none is due."""
         for kind in self._kinds:
-            while not self._jobs.closed and self._jobs.room(kind) and (lease := self._queue.take([kind])):
+            while not self._jobs.closed and self._jobs.room(kind):
+                lease = self._queue.take([kind], due_for=self._grace)
+                if lease is None:
+                    break
                 self._start(lease)
 
     def _start(self, lease: Lease) -> None:

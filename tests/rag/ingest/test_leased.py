@@ -63,7 +63,7 @@ def test_what_another_process_reads_is_shown_as_running_and_not_read_here(librar
 
 def test_a_document_of_a_killed_worker_is_taken_over(database, library, ingest, jobs, elsewhere):
     record, _ = library.add("castle.md", TEXT.encode())
-    taker = JobTaker(database.queue, jobs, [READ, EMBED], ingest.run)
+    taker = JobTaker(database.queue, jobs, [READ, EMBED], ingest.run, grace=0.0)
     assert elsewhere.take([READ]) is not None
     library.documents.set_state(record.id, "reading")
     taker.take_due()
@@ -127,11 +127,18 @@ def test_a_process_without_workers_leaves_documents_to_others(database, library,
     alone.start(record.id)
     assert waiting.keys("ann") == frozenset()
     assert alone.running(record.id) and alone.progress(record.id) is None
-    JobTaker(database.queue, jobs, [READ, EMBED], ingest.run).take_due()
+    JobTaker(database.queue, jobs, [READ, EMBED], ingest.run, grace=0.0).take_due()
     assert wait_until(lambda: library.documents.get(record.id).state == "ready")
     assert not alone.running(record.id)
     alone.weigh()
     waiting.close()
+
+
+def test_what_was_put_just_now_is_left_to_the_process_that_put_it(database, library, ingest, jobs):
+    record, _ = library.add("castle.md", TEXT.encode())
+    JobTaker(database.queue, jobs, [READ], ingest.run, grace=3600.0).take_due()
+    assert jobs.get("ann", f"{READ}:{record.id}") is None
+    assert [job.attempt for job in database.queue.of("ann", [READ])] == [0]
 
 
 def test_a_taker_takes_no_more_than_there_is_room_for(database, library, ingest):
@@ -145,7 +152,7 @@ def test_a_taker_takes_no_more_than_there_is_room_for(database, library, ingest)
         begun.append(lease)
         jobs.start("ann", f"{READ}:{lease.key}", lambda _: iter([gate.wait(30)]), lane=READ)
 
-    taker = JobTaker(database.queue, jobs, [READ], begin)
+    taker = JobTaker(database.queue, jobs, [READ], begin, grace=0.0)
     taker.take_due()
     assert len(begun) == 2
     gate.set()
