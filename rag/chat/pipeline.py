@@ -350,7 +350,7 @@ class RagPipeline:
             return
         standalone = make_standalone(
             turn.question,
-            without_reworks(turn.history, turn.turns),
+            without_reworks(turn.history, turn.turns, self.embedder),
             reworkable=reworkable,
             llm=self._recorded("rephrase", turn),
             rarity=self.corpus.rarity,

@@ -22,6 +22,7 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.extractive import AnswerPart, quoted_part
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.small_talk import LANGUAGES, is_small_talk, phrase_file
+from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.text.language import language
 from rag.text.tokenize import tokens
@@ -68,7 +69,10 @@ def _told_by_vector(message: str, embedder: Embeddings | None, sure: float) -> R
     weights = _weights().get(getattr(embedder, "name", ""))
     if embedder is None or weights is None or not message.strip():
         return None
-    vector = np.asarray([*embedder.embed_query(message), 1.0])
+    try:
+        vector = np.asarray([*embedder.embed_query(message), 1.0])
+    except EmbeddingError:  # which the search tells, if the message is searched
+        return None
     scores = {kind: float(np.dot(row, vector)) for kind, row in weights.items()}
     top = max(scores.values())
     shares = {kind: float(np.exp(score - top)) for kind, score in scores.items()}
@@ -115,17 +119,23 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 
 def without_reworks(
-    history: Sequence[tuple[str, str]], turns: Sequence[PastTurn] = ()
+    history: Sequence[tuple[str, str]],
+    turns: Sequence[PastTurn] = (),
+    embedder: Embeddings | None = None,
 ) -> list[tuple[str, str]]:
     """Return the turns of a history, as roles and texts, whose words tell what a later question is about.
 
-    Of `turns`, those were reworks that have the passages of the turn before them.
+    Of `turns`, those are left out that asked for a rework and have the passages of the turn before them.
 
     >>> told = [("user", "Who dug?"), ("assistant", "Ann."), ("user", "Shorter."), ("assistant", "A.")]
     >>> without_reworks(told)
     [('user', 'Who dug?'), ('assistant', 'Ann.')]
     """
-    worked = {turn.question for before, turn in pairwise(answered(turns, len(turns))) if _same(before, turn)}
+    worked = {
+        turn.question
+        for before, turn in pairwise(answered(turns, len(turns)))
+        if _same(before, turn) and rework_asked(turn.question, embedder)
+    }
     kept: list[tuple[str, str]] = []
     reworked = False
     for role, text in history:

@@ -252,11 +252,21 @@ def test_the_conversation_is_the_newest_turns_that_fit():
     assert conversation_text(turns, room - 1) == ""
 
 
-def test_what_a_rework_said_is_no_part_of_a_later_question():
-    lamp = (Passage("c", "d", "lamp.md", "", 1, "", 0, 4, "Oil."),)
+LAMP = (Passage("c", "d", "lamp.md", "", 1, "", 0, 4, "Oil."),)
+
+
+def history_of(turns: list[PastTurn]) -> list[tuple[str, str]]:
+    return [part for turn in turns for part in (("user", turn.question), ("assistant", turn.answer))]
+
+
+def test_what_a_rework_said_is_no_part_of_a_later_question(embedder):
     turns = [
-        PastTurn("What burned?", "Oil [1].", lamp),
-        PastTurn("say it so a child gets it", "Oil [1].", lamp),
+        PastTurn("What burned?", "Oil [1].", LAMP),
+        PastTurn("pls flesh that out a bit", "Oil [1].", LAMP),
     ]
-    history = [part for turn in turns for part in (("user", turn.question), ("assistant", turn.answer))]
-    assert without_reworks(history, turns) == history[:2]
+    assert without_reworks(history_of(turns), turns, embedder) == history_of(turns[:1])
+
+
+def test_another_question_on_the_same_passages_is_part_of_a_later_one(embedder):
+    turns = [PastTurn("What burned?", "Oil [1].", LAMP), PastTurn("Who lit the lamp?", "Ann [1].", LAMP)]
+    assert without_reworks(history_of(turns), turns, embedder) == history_of(turns)
