@@ -68,7 +68,10 @@ class Conversations(OwnerStore):
     def delete(self, conversation_id: str, *, begun: bool = True) -> None:
         """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
         with self._database.writing(self._owner) as session:
-            session.delete(self._row(session, conversation_id))
+            row = self._row(session, conversation_id)
+            pending = session.scalars(_PENDING, {"conversation": row.id}).all()
+            jobs.end_all(session, self._owner, pending)
+            session.delete(row)
             if begun:
                 audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
 

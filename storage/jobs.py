@@ -324,6 +324,24 @@ class JobQueue:
             at, rows = clock(session), session.scalars(mine.order_by(JobRow.run_at, JobRow.id)).all()
             return [_record(row, at) for row in rows]
 
+    def elsewhere(self, owner: str, kinds: Collection[str], *, here: Collection[str]) -> list[JobRecord]:
+        """List an owner's jobs that others work on, and those due that are of a kind not done `here`."""
+        mine = select(JobRow).where(JobRow.owner == owner, JobRow.kind.in_(kinds))
+        with self._database.reading() as session:
+            at = clock(session)
+            others = and_(JobRow.state == "running", JobRow.leased_until >= at, JobRow.worker != self.worker)
+            due = and_(JobRow.state == "waiting", JobRow.run_at <= at)
+            theirs = or_(others, and_(JobRow.kind.not_in(here), or_(due, self._over(at))))
+            rows = session.scalars(mine.where(theirs).order_by(JobRow.run_at, JobRow.id)).all()
+            return [_record(row, at) for row in rows]
+
+    def postpone(self, owner: str, kinds: Collection[str], wait: float) -> None:
+        """Put off an owner's waiting jobs: by name they may be taken before `wait` seconds are over."""
+        waits = JobRow.owner == owner, JobRow.kind.in_(kinds), JobRow.state == "waiting"
+        with self._database.writing(owner) as session:
+            later = clock(session) + timedelta(seconds=wait)
+            session.execute(update(JobRow).where(*waits).values(run_at=later))
+
     def waiting(self, kinds: Collection[str]) -> int:
         """Count the jobs of some kinds, of all owners, that are due or whose lease is over."""
         with self._database.reading() as session:

@@ -11,7 +11,10 @@ from rag.jobs import Cancel
 from storage.errors import LeaseLost, StorageError
 from storage.jobs import Held, JobQueue, Lease
 
-FAILED_SECONDS = 3600.0  # until a failed job is taken without being asked for; see `Backoff` for sooner tries
+FAILED_SECONDS = (
+    86_400.0  # until a failed job is taken without being asked for; see `Backoff` for sooner tries
+)
+PAUSED_SECONDS = 60.0  # until a job that was stopped is taken without being asked for
 Work = Callable[[Cancel], Iterator[IngestProgress]]
 
 log = logging.getLogger(__name__)
@@ -43,7 +46,7 @@ def leased(
         except LeaseLost:
             log.info("Another process goes on with a job: %s", name.kind)
         except (Cancelled, GeneratorExit):
-            _let_go(queue, held, 0.0)
+            _let_go(queue, held, PAUSED_SECONDS)
             raise
         except BaseException:
             _let_go(queue, held, FAILED_SECONDS)
@@ -60,7 +63,7 @@ def progress_of(told: Mapping[str, Any] | None) -> IngestProgress | None:
 def _finish(queue: JobQueue, held: Held, *, stopped: bool) -> None:
     """End a job whose work has ended and which no change of its document's state has ended."""
     if stopped:
-        _let_go(queue, held, 0.0)
+        _let_go(queue, held, PAUSED_SECONDS)
     elif not held.ended:
         with suppress(LeaseLost), queue.done(held.lease):
             pass
@@ -68,5 +71,4 @@ def _finish(queue: JobQueue, held: Held, *, stopped: bool) -> None:
 
 def _let_go(queue: JobQueue, held: Held, wait: float) -> None:
     with suppress(StorageError):  # the lease runs out
-        if not held.ended:
-            queue.fail(held.lease, wait)
+        queue.fail(held.lease, wait)

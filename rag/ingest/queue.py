@@ -20,7 +20,7 @@ from rag.index.chunks import same_text_ids
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.figure_descriptions import FigureDescriber, FigureProgress
-from rag.ingest.leased import JobName, leased, progress_of
+from rag.ingest.leased import PAUSED_SECONDS, JobName, leased, progress_of
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
@@ -38,6 +38,9 @@ REINDEX, WORDS, FACTS, SCRUB, FIGURES = "reindex", "words", "facts", "scrub", "f
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1, FIGURES: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
+ELSEWHERE_SECONDS = (
+    0.2  # for which it is not asked again what other processes do: a page asks for each document
+)
 DRAIN_SECONDS = 2.0  # time for running questions to leave an index that was replaced
 FIGURES_WAIT = 600.0  # seconds before a description of figures that failed is tried again
 STOP_SECONDS = 60.0  # limit for the jobs of a person who is removed
@@ -179,6 +182,7 @@ class Ingest:
         self._tree_job: Job[ForestProgress] | None = None
         self._describer = describer
         self._figure_job: Job[FigureProgress] | None = None
+        self._told_elsewhere: tuple[float, dict[str, IngestProgress | None]] = (float("-inf"), {})
         self._describe_after = 0.0  # time.monotonic() before which a failed description is not tried again
 
     def start(self, document_id: str) -> None:
@@ -219,12 +223,13 @@ class Ingest:
 
     def _elsewhere(self) -> dict[str, IngestProgress | None]:
         """Return the documents that other processes work on, or are to, with their progress where known."""
-        queue = self._library.queue
-        return {
-            job.key: progress_of(job.progress)
-            for job in queue.of(self._library.owner, [READ, EMBED])
-            if (job.alive and job.worker != queue.worker) or (job.due and not self._jobs.has_lane(job.kind))
-        }
+        told_at, told = self._told_elsewhere
+        if time.monotonic() - told_at >= ELSEWHERE_SECONDS:
+            here = [kind for kind in (READ, EMBED) if self._jobs.has_lane(kind)]
+            found = self._library.queue.elsewhere(self._library.owner, (READ, EMBED), here=here)
+            told = {job.key: progress_of(job.progress) for job in found}
+            self._told_elsewhere = time.monotonic(), told
+        return told
 
     def remove(self, document_id: str) -> None:
         """Stop a document's ingest and delete the document."""
@@ -246,6 +251,7 @@ class Ingest:
         running = [job for key in (SPLIT, TREES, WEIGH, *embedding) if (job := self._job(key))]
         for job in running:
             job.cancel()
+        self._library.queue.postpone(self._library.owner, [EMBED], PAUSED_SECONDS)
         return running
 
     def go_on(self) -> None:

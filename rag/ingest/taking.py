@@ -9,7 +9,10 @@ from rag.jobs import Jobs
 from storage.documents import EMBED, READ
 from storage.jobs import JobQueue, Lease
 
-TAKE_SECONDS = 1.0  # between two looks for jobs of other processes
+TAKE_SECONDS = (
+    30.0  # between two looks for jobs: this process has the ledger to itself, and is woken by its own
+)
+GRACE_SECONDS = 1.0
 REFUSED_SECONDS = 60.0  # until a job is taken again whose owner's library could not be opened
 
 log = logging.getLogger(__name__)
@@ -39,7 +42,7 @@ class JobTaker:
         kinds: Collection[str],
         begin: Callable[[Lease], None],
         *,
-        grace: float = TAKE_SECONDS,
+        grace: float = GRACE_SECONDS,
     ) -> None:
         self._queue, self._jobs, self._kinds, self._begin = queue, jobs, kinds, begin
         self._grace = grace

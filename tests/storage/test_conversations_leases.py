@@ -103,3 +103,8 @@ def test_stop_reaches_the_process_that_writes(database, chats, theirs, pending):
 
 def test_a_new_process_has_another_name(database):
     assert JobQueue(database).worker != database.queue.worker
+
+
+def test_a_chat_that_is_deleted_leaves_no_job_of_its_answer(database, chats, pending):
+    chats.delete(chats.turn(pending).conversation_id)
+    assert database.queue.of("ann", [ANSWER]) == []

@@ -379,3 +379,23 @@ def test_killed_workers_leave_each_effect_exactly_once(database, directory, ledg
     assert done == {f"{number}": 1 for number in range(JOBS)}
     if ledger is None:
         database.close()
+
+
+def test_what_others_do_is_listed_and_what_is_due_only_where_nobody_here_does_it(database):
+    ours, other = JobQueue(database), JobQueue(database, lease=60.0)
+    for key in ("theirs", "mine", "due"):
+        ours.put("ann", "read", key)
+    assert other.take_this("ann", "read", "theirs") and ours.take_this("ann", "read", "mine")
+    assert [job.key for job in ours.elsewhere("ann", ["read"], here=["read"])] == ["theirs"]
+    assert [job.key for job in ours.elsewhere("ann", ["read"], here=[])] == ["theirs", "due"]
+    assert ours.elsewhere("bob", ["read"], here=[]) == []
+
+
+def test_a_job_that_is_put_off_is_taken_by_its_name_alone(database):
+    queue = JobQueue(database)
+    queue.put("ann", "embed", "a")
+    queue.put("bob", "embed", "b")
+    queue.postpone("ann", ["embed"], 60.0)
+    taken = queue.take(["embed"])
+    assert taken and taken.owner == "bob" and queue.take(["embed"]) is None
+    assert queue.take_this("ann", "embed", "a")

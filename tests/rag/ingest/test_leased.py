@@ -160,3 +160,12 @@ def test_a_taker_takes_no_more_than_there_is_room_for(database, library, ingest)
     taker.take_due()
     assert wait_until(lambda: len(begun) == 4)
     jobs.close()
+
+
+def test_embedding_that_was_stopped_begins_again_only_when_it_is_asked_for(database, library, ingest, jobs):
+    record, _ = library.add("castle.md", TEXT.encode())
+    library.documents.set_state(record.id, "searchable_by_words")
+    ingest.stop_writing()
+    JobTaker(database.queue, jobs, [READ, EMBED], ingest.run, grace=0.0).take_due()
+    assert jobs.keys("ann") == frozenset()
+    assert [job.kind for job in database.queue.of("ann", [READ, EMBED])] == [EMBED]
