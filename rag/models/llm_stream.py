@@ -67,6 +67,8 @@ class ThrottledStream(httpx2.AsyncByteStream):
         waits: Callable[[], None] = lambda: None,
     ):
         self.throttled = False
+        self.ended = False
+        """True where nothing more is to be read, whatever the server still holds open."""
         self._body, self._chunks = body, aiter(body)
         self._pause, self._waits = pause, waits
         self._waited = False
@@ -75,6 +77,8 @@ class ThrottledStream(httpx2.AsyncByteStream):
         return self
 
     async def __anext__(self) -> bytes:
+        if self.ended:
+            raise StopAsyncIteration
         if self.throttled and self._waited:
             await self._pause()
         self._waited = False
@@ -226,8 +230,7 @@ async def _read(
             text.take(_decoded(event))
             deadline.heard = True
         body.throttled = throttle is not None and text.spoken > 0
-        if events.done:
-            break
+        body.ended = events.done
     text.end(done=events.done)
 
 

@@ -36,14 +36,11 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs_owner_kind_key", "jobs", ["owner", "kind", "key"], unique=True)
     op.create_index("ix_jobs_state_run_at", "jobs", ["state", "run_at"])
-    for kind, states in (
-        ("read", "'queued', 'reading'"),
-        ("embed", "'searchable_by_words', 'searchable_by_meaning'"),
-    ):
-        op.execute(
-            text(
-                "INSERT INTO jobs (id, owner, kind, key, state, attempt, run_at, stop) "  # noqa: S608
-                f"SELECT id, owner, '{kind}', id, 'waiting', 0, created, false FROM documents "
-                f"WHERE state IN ({states})"
-            )
+    op.execute(
+        text(
+            "INSERT INTO jobs (id, owner, kind, key, state, attempt, run_at, stop) "
+            "SELECT id, owner, CASE WHEN state IN ('queued', 'reading') THEN 'read' ELSE 'embed' END, id, "
+            "'waiting', 0, created, false FROM documents "
+            "WHERE state IN ('queued', 'reading', 'searchable_by_words', 'searchable_by_meaning')"
         )
+    )
