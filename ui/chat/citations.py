@@ -155,7 +155,8 @@ let opener = null;
 let hint = null;
 let leaving = 0;
 let words = {};
-let current = '';  // the source in the panel, whose marker is in sight
+let current = '';  // the source in the panel, whose marker is brought into sight
+let until = 0;  // time to which it is kept there: a page that is drawn anew may lose its place
 
 function open(event) {
   const link = event.target instanceof Element ? event.target.closest(LINK) : null;
@@ -245,11 +246,19 @@ function point() {
     if (on !== link.hasAttribute('aria-current')) {
       if (on) link.setAttribute('aria-current', 'true'); else link.removeAttribute('aria-current');
     }
-    if (!on || current === words.chosen) continue;
-    current = words.chosen;
-    if (!isSeen(link)) link.scrollIntoView({ block: 'center' });
+    if (!on) continue;
+    if (current !== words.chosen) {
+      current = words.chosen;
+      until = performance.now() + 1500;
+      for (const after of [200, 600, 1200]) setTimeout(point, after);
+    }
+    if (performance.now() < until && !isSeen(link)) link.scrollIntoView({ block: 'center' });
   }
   if (!words.chosen) current = '';
+}
+
+function leaveAlone() {
+  until = 0;
 }
 
 // The panel takes the focus when it opens; when it closes, the focus returns to what opened it.
@@ -279,7 +288,7 @@ const watch = new MutationObserver(() => { name(); follow(); point(); });
 
 const LISTENERS = [
   ['click', open], ['mouseover', show], ['focusin', show], ['mouseout', leave], ['focusout', leave],
-  ['keydown', escape], ['scroll', hide],
+  ['keydown', escape], ['scroll', hide], ['wheel', leaveAlone], ['touchmove', leaveAlone],
 ];
 
 export default function (component) {
