@@ -115,7 +115,7 @@ def write(
 
 @dataclass(frozen=True)
 class _Source:
-    """What a backup is made of: the data directory, the place for a copy of its ledger, the originals."""
+    """Parts of a backup: the data directory, the place for a copy of its ledger, the originals."""
 
     directory: Path
     ledger: Path
