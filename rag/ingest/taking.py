@@ -12,7 +12,7 @@ from storage.jobs import JobQueue, Lease
 TAKE_SECONDS = (
     30.0  # between two looks for jobs: this process has the ledger to itself, and is woken by its own
 )
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = 1.0  # for which a new job is left to the process that has put it
 REFUSED_SECONDS = 60.0  # until a job is taken again whose owner's library could not be opened
 
 log = logging.getLogger(__name__)

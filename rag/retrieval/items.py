@@ -332,7 +332,7 @@ def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) ->
     if wanted <= frozenset(kind):
         return False
     told = (passage.text[start:end] for passage in passages for start, end in sentences(passage.text))
-    return any(wanted <= frozenset(tokens(text)) and _counts(kind[-1], text) for text in told)
+    return any(_counts(kind[-1], text) and wanted <= frozenset(tokens(text)) for text in told)
 
 
 def _counts(thing: str, text: str) -> bool:
