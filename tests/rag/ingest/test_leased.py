@@ -129,7 +129,7 @@ def test_a_process_without_workers_leaves_documents_to_others(database, library,
     assert alone.running(record.id) and alone.progress(record.id) is None
     JobTaker(database.queue, jobs, [READ, EMBED], ingest.run, grace=0.0).take_due()
     assert wait_until(lambda: library.documents.get(record.id).state == "ready")
-    assert not alone.running(record.id)
+    assert wait_until(lambda: not alone.running(record.id))  # looked for again after a moment
     alone.weigh()
     waiting.close()
 
