@@ -69,10 +69,10 @@ def ended(tab: Tab, fake: FakeLLM) -> None:
 
 
 def stop(tab: Tab) -> None:
-    """The one answer that is being written."""
+    """The one answer that is being written; while the page is drawn its button is away for a moment."""
     tab.until(lambda: bool(tab.shown.ways("stop-")))
     (key,) = tab.shown.ways("stop-")
-    tab.press(key, then=lambda: tab.shown.way(key) is None)
+    tab.press(key, then=lambda: tab.drawn and tab.shown.way(key) is None)
 
 
 def reload(tab: Tab, fake: FakeLLM, server: Server) -> None:
