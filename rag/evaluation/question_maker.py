@@ -5,6 +5,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from langchain_core.documents import Document
@@ -19,7 +20,7 @@ from rag.passage import Passage
 from rag.retrieval.prose import is_informative
 from rag.retrieval.sentences import width
 from rag.text.language import STOP_WORDS, language, without_particle
-from rag.text.questions import sentence_questions, table_questions
+from rag.text.questions import NaturalQuestion, sentence_questions, table_questions
 from rag.text.sentences import sentences
 from storage.documents import Documents
 from storage.lab import QuestionSets
@@ -52,19 +53,19 @@ _ABOUT_THE_TEXT = re.compile(
 )
 
 
-def question_from_passage(text: str, seed: str) -> tuple[int, int, str] | None:
-    """Return the span of a sentence or table row of `text` and a question that it answers, or None.
+def natural_question(text: str, seed: str) -> NaturalQuestion | None:
+    """Return a question as a person would ask it, of a sentence or table row of `text`, or None."""
+    found = [*sentence_questions(text), *table_questions(text)]
+    return min(found, key=lambda one: shuffle_key(seed, (one.start, one.end)), default=None)
 
-    The question is one that a person would ask where a rule knows such a sentence, else words of a sentence.
-    """
-    natural = [*sentence_questions(text), *table_questions(text)]
-    for found in sorted(natural, key=lambda one: shuffle_key(seed, (one.start, one.end))):
-        return found.start, found.end, found.text
+
+def keyword_question(text: str, seed: str) -> NaturalQuestion | None:
+    """Return words of a sentence of `text`, as one types them into a search box; None where none is good."""
     spans = [(start, end) for start, end in sentences(text) if is_informative(text[start:end])]
     for start, end in sorted(spans, key=lambda span: shuffle_key(seed, span)):
         question = question_from_sentence(text[start:end], seed)
         if question:
-            return start, end, question
+            return NaturalQuestion(question, start, end)
     return None
 
 
@@ -155,6 +156,7 @@ TRIES = 10  # passages tried for one question from a sentence
 MODEL_TRIES = 3  # passages a model is asked about for one question
 FAILURES = 3  # errors of a model's server in a row, after which the job fails
 Made = tuple[str, MarkedPassage]
+Make = Callable[[ChunkRecord, Cancel], Made | None]
 Search = Callable[[str], Sequence[Document]]  # by words, over the whole library
 
 
@@ -172,7 +174,8 @@ class MakingProgress:
 class QuestionMaker:
     """Generator of a set of `count` questions about `records`, the same ones each time for one `seed`.
 
-    By `llm`, or without one from sentences. Passages are drawn from all the documents in turn.
+    By `llm`, or without one from sentences: words of a sentence only where too few passages give a question
+    as a person would ask it. Passages are drawn from all the documents in turn.
     """
 
     documents: Documents
@@ -193,16 +196,16 @@ class QuestionMaker:
         Raises LLMError when the server fails repeatedly, QuestionRefused when no passage gave a question.
         """
         yield self._progress()
-        tries = (TRIES if self.llm is None else MODEL_TRIES) * self.count
-        for chunk in islice(sample_chunks(self.documents, self.records, self.seed), tries):
-            if cancelled():
-                raise Cancelled(N_("The making of questions was stopped."))
-            made = self._make(chunk, cancelled)
-            if made is not None:
-                self._keep(*made)
-            yield self._progress(made[0] if made else "")
-            if len(self._texts) == self.count:
-                return
+        for make, tries in self._ways():
+            for chunk in islice(sample_chunks(self.documents, self.records, self.seed), tries * self.count):
+                if cancelled():
+                    raise Cancelled(N_("The making of questions was stopped."))
+                made = make(chunk, cancelled)
+                if made is not None and made[0].casefold() not in self._texts:
+                    self._keep(*made)
+                yield self._progress(made[0] if made else "")
+                if len(self._texts) == self.count:
+                    return
         if not self._texts:
             raise QuestionRefused(
                 N_(
@@ -212,18 +215,23 @@ class QuestionMaker:
                 )
             )
 
-    def _make(self, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:
-        made = self._from_model(chunk, self.llm, cancelled) if self.llm else self._from_sentence(chunk)
-        return made if made and made[0].casefold() not in self._texts else None
+    def _ways(self) -> Iterator[tuple[Make, int]]:
+        """Yield how a question is made of a passage, the best way first, and the passages tried for one."""
+        if self.llm is not None:
+            yield partial(self._from_model, self.llm), MODEL_TRIES
+            return
+        for question in (natural_question, keyword_question):
+            yield partial(self._from_words, question), TRIES
 
-    def _from_sentence(self, chunk: ChunkRecord) -> Made | None:
-        found = question_from_passage(chunk.text, self.seed)
-        if found is None or not _is_unique(self.search, chunk.text[found[0] : found[1]]):
+    def _from_words(
+        self, question: Callable[[str, str], NaturalQuestion | None], chunk: ChunkRecord, _: Cancel
+    ) -> Made | None:
+        found = question(chunk.text, self.seed)
+        if found is None or not _is_unique(self.search, chunk.text[found.start : found.end]):
             return None
-        start, end, question = found
-        return question, marked_passage(chunk, start, end)
+        return found.text, marked_passage(chunk, found.start, found.end)
 
-    def _from_model(self, chunk: ChunkRecord, llm: LanguageModel, cancelled: Cancel) -> Made | None:
+    def _from_model(self, llm: LanguageModel, chunk: ChunkRecord, cancelled: Cancel) -> Made | None:
         try:
             question = question_from_model(Passage.from_document(to_document(chunk)), llm, cancelled)
         except LLMError:

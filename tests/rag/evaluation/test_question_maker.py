@@ -100,6 +100,18 @@ def test_questions_from_sentences_are_spread_over_documents_and_languages(lab, l
     assert [one.status for one in lab.prepared(record.id)] == ["asked"] * 4
 
 
+def test_questions_as_people_ask_them_come_before_keywords(lab, library):
+    told = "The harbour keeper of Busan lit the whale oil lamp every evening at dusk for forty years. "
+    for number in range(4):
+        text = f"# Mill {number}\n\n{told}Mill number {number} of Aldenburg was opened in 193{number}.\n"
+        record, _ = library.add(f"mill-{number}.md", text.encode())
+        list(library.read(record.id))
+    finished(lab.start_making("Natural first", count=4))
+    _, questions = made(lab)
+    assert len(questions) == 4
+    assert all(one.text.startswith("When was") and one.text.endswith("?") for one in questions)
+
+
 def test_the_same_seed_makes_the_same_questions_and_another_one_others(lab):
     drawn = []
     for seed in ("1", "1", "2"):

@@ -5,8 +5,9 @@ from rag.evaluation.question_maker import (
     content_words,
     is_acceptable,
     is_informative,
+    keyword_question,
+    natural_question,
     question_from_model,
-    question_from_passage,
     question_from_sentence,
 )
 from rag.models.llm import LLM
@@ -84,10 +85,19 @@ def test_tables_headings_boilerplate_and_leaning_sentences_are_not(sentence: str
 
 def test_the_span_of_the_sentence_comes_with_its_question():
     text = f"Heading\n\n| a | b |\n\nIt did. {ENGLISH} It was so."
-    start, end, question = question_from_passage(text, "")
-    assert text[start:end] == ENGLISH
-    assert question == question_from_sentence(ENGLISH, "")
-    assert question_from_passage("Heading\n\n| a | b |\n", "") is None
+    found = keyword_question(text, "")
+    assert found is not None
+    assert text[found.start : found.end] == ENGLISH
+    assert found.text == question_from_sentence(ENGLISH, "")
+    assert keyword_question("Heading\n\n| a | b |\n", "") is None
+
+
+def test_a_natural_question_comes_of_a_sentence_or_a_row():
+    said = natural_question(f"{ENGLISH} The mill was opened in 1932.", "")
+    row = natural_question("|  | 2024 |\n|---|---|\n| Visitors | 81,797 |", "")
+    assert (said and said.text) == "When was the mill opened?"
+    assert (row and row.text) == "What is Visitors for 2024?"
+    assert natural_question(ENGLISH, "") is None
 
 
 def test_a_model_is_asked_with_the_passage_as_data(fake_llm: FakeLLM, llm: LLM):
