@@ -1,14 +1,18 @@
 """Parts of an answer without a model: its best quote, the cards of the others, and text between them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.text.language import STOP_WORDS
+from rag.text.language import STOP_WORDS, without_particle
 from rag.text.tokenize import tokens
 from storage.records import Message
 
-_WORD = re.compile(r"[\w'’-]+(?:[.,]\d+)*%?")
+_HANGUL = r"[가-힣]+"
+_HAN = r"[\u3400-\u9fff々]+|[ァ-ヺー]+"  # Katakana, too: words that are told apart by their script
+_LATIN = r"(?:(?![가-힣\u3041-\u30ff\u3400-\u9fff々])[\w'’-])+(?:[.,]\d+)*%?"
+_WORD = re.compile(rf"(?P<hangul>{_HANGUL})|(?P<han>{_HAN})|{_LATIN}")
+_ASKING = re.compile("누구|언제|무엇|어디|얼마|어느|어떤|어떻|무슨|하는|있는|되는|[何誰]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*%?")
 
 
@@ -66,20 +70,57 @@ def _parts(message: Message) -> Iterator[QuotePart]:
 
 
 def in_bold(text: str, question: str) -> str:
-    """Return Markdown with the words of a question in bold.
+    """Return Markdown with the words of a question in bold: of Korean words the stem, of Japanese its nouns.
 
     >>> in_bold("The mill opened in 1932.", "When did the mill open?")
     'The **mill** **opened** in 1932.'
     >>> in_bold("It fell 1% to 1.2 million on May 1.", "May 1?")  # a number is marked as a whole
     'It fell 1% to 1.2 million on **May** **1**.'
+    >>> in_bold("계약 기간은 누구나 볼 수 있다.", "누구의 계약 기간인가요?")
+    '**계약** **기간**은 누구나 볼 수 있다.'
     """
-    asked, numbers = frozenset(tokens(question)), frozenset(_WORD.findall(question))
+    found = list(_WORD.finditer(question))
+    stems = [without_particle(word[0]) for word in found if word["hangul"] and not _ASKING.match(word[0])]
+    runs = [word[0] for word in found if word["han"] and not _ASKING.match(word[0])]
+    words = [word[0] for word in found if not (word["hangul"] or word["han"])]
+    asked = frozenset(tokens(" ".join(words)))
 
     def marked(match: re.Match[str]) -> str:
         word = match[0]
+        if match["hangul"]:
+            length = max((_same_beginning(stem, word) for stem in stems), default=0)
+            return f"**{word[:length]}**{word[length:]}" if length > 1 else word
+        if match["han"]:
+            return _bold_parts(word, runs)
         if _NUMBER.fullmatch(word):
-            return f"**{word}**" if word in numbers else word
+            return f"**{word}**" if word in words else word
         own = frozenset(tokens(word)) if word.casefold() not in STOP_WORDS["en"] else frozenset()
         return f"**{word}**" if own & asked else word
 
     return _WORD.sub(marked, text)
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """Return the number of characters with which both begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _bold_parts(run: str, asked: Sequence[str]) -> str:
+    """Return a run of one script with what stands in one of the question in bold, from two characters on.
+
+    >>> _bold_parts("契約期間中", ["賃貸契約", "期間"])
+    '**契約期間**中'
+    """
+    shown, at = "", 0
+    while at < len(run):
+        starts = [start for one in asked for start in _places(run[at : at + 2], one)]
+        length = max((_same_beginning(rest, run[at:]) for rest in starts), default=0)
+        shown += f"**{run[at : at + length]}**" if length else run[at]
+        at += length or 1
+    return shown.replace("****", "")
+
+
+def _places(pair: str, run: str) -> list[str]:
+    """Return what a run says from each place on where a pair of characters stands in it."""
+    return [run[at:] for at in range(len(run) - 1) if run[at : at + 2] == pair]

@@ -38,3 +38,12 @@ def test_a_list_stays_in_one_piece():
 def test_a_number_of_the_question_is_bold_only_as_a_whole():
     shown = in_bold("It fell 1% to $1.2 billion on July 1, 2023.", "What came on July 1, 2023?")
     assert shown == "It fell 1% to $1.2 billion on **July** **1**, **2023**."
+
+
+def test_a_question_word_is_not_bold_in_what_only_begins_like_it():
+    assert in_bold("누구나 담당자에게 신청한다.", "담당자는 누구인가요?") == "누구나 **담당자**에게 신청한다."
+
+
+def test_of_words_without_spaces_only_what_was_asked_is_bold():
+    shown = in_bold("契約の期間は三年である。契約期間中は解約できない。", "契約期間は何年ですか？")
+    assert shown == "**契約**の**期間**は三年である。**契約期間**中は解約できない。"
