@@ -88,6 +88,7 @@ const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add fi
 const LINKS = '[data-testid="stSidebarNavLink"]';
 const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
+const MARKED = '.st-key-source-page-large [class*="st-key-source-mark-"]';
 
 function closeDrawer(event) {
   const choice = event.target instanceof Element ? event.target.closest(CHOICES) : null;
@@ -125,6 +126,23 @@ function translate(words) {
   }
 }
 
+let sought = '';
+
+// An enlarged page is scrolled once to its first mark, whose place in percent its key ends with.
+function seekMark() {
+  const marked = document.querySelector(MARKED), image = marked?.querySelector('img');
+  const [key, across, down] = marked?.className.match(/st-key-source-mark-\\d+-(\\d+)-(\\d+)/) || [''];
+  if (!image || !key) { sought = ''; return; }
+  if (!image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
+  if (key === sought) return;
+  sought = key;
+  const page = marked.closest('.st-key-source-page-large');
+  page.scrollTo(
+    image.offsetWidth * across / 100 - page.clientWidth / 2,
+    image.offsetTop - page.offsetTop + image.offsetHeight * down / 100 - page.clientHeight / 2,
+  );
+}
+
 let reading = false;
 
 function look(told, data) {
@@ -132,6 +150,7 @@ function look(told, data) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   }
   translate(data.words);
+  seekMark();
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
   if (reading && !now) told.textContent = data.read;

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
+from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
 from rag import cli
 from tests.e2e.visitor import PATIENCE, Visitor
@@ -198,12 +198,12 @@ def read(tmp_path_factory: pytest.TempPathFactory, report: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of two pages."""
+    """A report of two pages, whose words stand low on them."""
     path = tmp_path_factory.mktemp("files") / "harbour-report.pdf"
     styles = getSampleStyleSheet()
     story: list[object] = []
     for title, *paragraphs in PAGES:
-        story.append(Paragraph(title, styles["Heading1"]))
+        story += [Spacer(1, 480), Paragraph(title, styles["Heading1"])]
         story += [Paragraph(text, styles["BodyText"]) for text in paragraphs]
         story.append(PageBreak())
     SimpleDocTemplate(str(path)).build(story)

@@ -14,6 +14,14 @@ WIDER = """() => {
   const panel = document.querySelector('.st-key-source-panel');
   return panel.querySelector('img').getBoundingClientRect().width > 1.5 * panel.clientWidth;
 }"""
+MARK_IN_SIGHT = """() => {
+  const page = document.querySelector('.st-key-source-page-large');
+  const marked = page.querySelector('[class*="st-key-source-mark-"]');
+  const [, across, down] = marked.className.match(/st-key-source-mark-\\d+-(\\d+)-(\\d+)/);
+  const image = marked.querySelector('img').getBoundingClientRect(), shown = page.getBoundingClientRect();
+  const left = image.left + image.width * across / 100, top = image.top + image.height * down / 100;
+  return left > shown.left && left < shown.right && top > shown.top && top < shown.bottom;
+}"""
 
 
 def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: Visit, report: Path):
@@ -45,6 +53,7 @@ def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: 
         fit = panel.get_by_role("button", name="Fit page")
         click(panel.get_by_role("button", name="Enlarge page"), then=fit)
         page.wait_for_function(WIDER)
+        page.wait_for_function(MARK_IN_SIGHT)
         press(fit, then=panel.get_by_role("button", name="Enlarge page"))
         expect(page).to_have_url(re.compile(r"\?chat=\w+&cite="))
         deep_link = page.url

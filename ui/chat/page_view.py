@@ -1,9 +1,11 @@
 """Page of a PDF in the source panel: cited words highlighted, other pages, larger."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -15,6 +17,9 @@ from storage.records import Message, PageSpan, PassageRecord
 from ui.chat.citations import CitedPassage, marked, target_of
 from ui.components.markdown import escape_text
 from ui.server.services import services
+
+if TYPE_CHECKING:
+    from rag.ingest.parsers.pdf_highlight import PageImage
 
 MAX_PAGES = 2  # of a PDF that one quote may reach over
 DRAWN_AHEAD = 6  # pages of an answer
@@ -105,9 +110,23 @@ def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> 
         if wanted.spans and drawn.certain
         else _("Page {number}", number=span.number)
     )
-    st.image(drawn.png, width="stretch", alt=said)
+    show_image(drawn, said, span.number)
     if wanted.spans and not drawn.certain:
         st.caption(_("The exact place on the page is uncertain, so nothing is highlighted."))
+
+
+def show_image(drawn: PageImage, said: str, number: int) -> None:
+    """Show the image of a page; enlarged, it is scrolled to its first mark, whose place its key holds.
+
+    A mark a third across and half down page 7 makes the key ``source-mark-7-33-50``, in percent.
+    """
+    place = ""
+    if drawn.boxes:
+        left, top, right, bottom = drawn.boxes[0]
+        across, down = (left + right) / 2 / drawn.width, (top + bottom) / 2 / drawn.height
+        place = f"-{round(100 * across)}-{round(100 * down)}"
+    with st.container(key=f"source-mark-{number}{place}"):
+        st.image(drawn.png, width="stretch", alt=said)
 
 
 def icon_button(name: str, icon: str, act: Callable[[Any], None], given: object, **options: Any) -> None:

@@ -12,7 +12,7 @@ from storage.errors import FootnoteError, NotFound
 from storage.records import DocumentRecord, PageSpan
 from ui import pages
 from ui.chat.citations import PANEL
-from ui.chat.page_view import icon_button
+from ui.chat.page_view import icon_button, show_image
 from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
@@ -240,7 +240,7 @@ def _show_page(
             if inside and drawn.certain
             else _("Page {number}", number=span.number)
         )
-        st.image(drawn.png, width="stretch", alt=said)
+        show_image(drawn, said, span.number)
 
 
 def _show_text(text: str, span: PageSpan, hit: Span | None, form: Form) -> None:
