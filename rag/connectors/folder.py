@@ -36,6 +36,9 @@ _SYSTEM_FILES = frozenset(
 )
 
 
+EVERY = ("**/*",)
+
+
 class FolderSettings(BaseModel):
     """Settings of a folder source."""
 
@@ -46,9 +49,10 @@ class FolderSettings(BaseModel):
         description=N_("The folder's path on the computer where Footnote runs, such as /srv/papers."),
     )
     glob: tuple[str, ...] = Field(
-        ("**/*",),
+        (),
         title=N_("Which files"),
         description=N_("One pattern a line: *.pdf is every PDF, reports/** all in the folder reports."),
+        examples=[N_("All files")],
     )
     hidden: bool = Field(
         False,
@@ -76,7 +80,7 @@ class FolderSettings(BaseModel):
     @field_validator("glob")
     @classmethod
     def _stays_inside(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        kept = tuple(filter(None, map(str.strip, patterns))) or ("**/*",)
+        kept = tuple(filter(None, map(str.strip, patterns)))
         for pattern in kept:
             if pattern.startswith("/") or ".." in pattern.split("/"):
                 raise ValueError(f"{pattern!r} leads out of the folder; write patterns such as *.pdf")
@@ -87,7 +91,7 @@ class FolderSource(Source):
     """Files of one folder, which must lie in one of `roots` if there are any. Each listing is whole."""
 
     def __init__(self, settings: FolderSettings, roots: Sequence[str] = ()):
-        self._settings, self._matches = settings, matcher(settings.glob)
+        self._settings, self._matches = settings, matcher(settings.glob or EVERY)
         self._root = Path(os.path.realpath(Path(settings.path).expanduser()))
         within = [Path(os.path.realpath(Path(root).expanduser())) for root in roots]
         if within and not any(self._root.is_relative_to(root) for root in within):

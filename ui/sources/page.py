@@ -314,7 +314,8 @@ def _input(field: FieldInfo, value: Any, key: str) -> Any:
     if wanted in (int, float):
         return st.number_input(title, value=value, help=text, key=key)
     if get_origin(wanted) in (tuple, list, frozenset, set):
-        lines = st.text_area(title, "\n".join(value or ()), help=text, key=key, height=100)
+        empty = translated(field.examples[0]) if field.examples else None  # what an empty field stands for
+        lines = st.text_area(title, "\n".join(value or ()), help=text, key=key, height=100, placeholder=empty)
         return [line.strip() for line in lines.splitlines() if line.strip()]
     return st.text_input(title, value or "", help=text, key=key).strip()
 
