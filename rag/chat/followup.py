@@ -16,6 +16,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import History, Rarity
+from rag.chat.relative_period import relative_period
 from rag.chat.small_talk import is_continuation, phrase_file
 from rag.errors import EmbeddingError
 from rag.text.dates import find_periods
@@ -63,12 +64,15 @@ def _points_back(question: str) -> bool:
 def with_terms(question: str, history: History, rarity: Rarity | None = None, *, period: bool = False) -> str:
     """Return the question with the weightiest terms of the conversation that it lacks.
 
-    With `period` it also gets that of the last question, where it names none.
+    With `period` it also gets the period that is meant, where it names none: that of the last question, or
+    the one before or after it.
 
     >>> with_terms("And where was he born?", [("user", "Who is Albert Einstein?")])
     'And where was he born? (about Albert Einstein)'
     >>> with_terms("And from Services?", [("user", "What were the sales in Q3 2023?")], period=True)
     'And from Services? (about sales, Q3 2023)'
+    >>> with_terms("And the year before?", [("user", "What was the rent in 2025?")], period=True)
+    'And the year before? (about rent, 2024)'
     """
     stemming = word_language(question)
     asked = frozenset(tokens(question, stemming))
@@ -84,7 +88,9 @@ def with_terms(question: str, history: History, rarity: Rarity | None = None, *,
 
 
 def _period(question: str, history: History) -> list[str]:
-    """Return the period that the last question names, in its words, where this one names none."""
+    """Return the period that a question means, in words: by another one, else that of the last question."""
+    if meant := relative_period(question, history):
+        return [meant]
     last = next((content for role, content in reversed(history) if role == "user"), "")
     if find_periods(question):
         return []

@@ -19,6 +19,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.corpus import History, Rarity
 from rag.chat.followup import needs_context, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
+from rag.chat.relative_period import relative_period
 from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
 from rag.citations.support import declines
@@ -103,7 +104,7 @@ def make_standalone(
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     completed = with_terms(question, history, rarity)
     text = question
-    if needs_context(question, completed, embedder):
+    if relative_period(question, history) or needs_context(question, completed, embedder):
         text = completed = with_terms(question, history, rarity, period=True)
     return StandaloneQuestion(text, query_variants(text, question, history, completed), note)
 
