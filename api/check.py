@@ -72,7 +72,7 @@ class CheckedSource(BaseModel):
 
 
 class CheckedStatementOut(BaseModel):
-    """A statement, `text[start:end]`, and the words about it."""
+    """A statement, `text[start:end]`, with its sources, or the closest words where none says it."""
 
     statement: str
     start: int
@@ -80,6 +80,7 @@ class CheckedStatementOut(BaseModel):
     status: CheckStatus
     note: str
     sources: list[CheckedSource]
+    closest: list[CheckedSource]
 
 
 class CheckOut(BaseModel):

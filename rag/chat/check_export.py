@@ -89,7 +89,7 @@ def _markdown_mark(one: CheckedStatement | None) -> str:
 
 def _markdown_statement(one: CheckedStatement) -> str:
     lines = [f"- \\[{one.number}\\] {escaped(one.text)}", f"  - **{escaped(translated(one.remark))}**"]
-    return "\n".join([*lines, *map(_markdown_source, one.sources)])
+    return "\n".join([*lines, *map(_markdown_source, one.shown)])
 
 
 def _markdown_source(source: SourceWords) -> str:
@@ -127,7 +127,7 @@ def _html_mark(one: CheckedStatement | None) -> str:
 
 
 def _html_statement(one: CheckedStatement) -> str:
-    sources = "".join(f"<br>{_html_source(source)}" for source in one.sources)
+    sources = "".join(f"<br>{_html_source(source)}" for source in one.shown)
     said = f"<span{_lang(one.text)}>{_text(one.text)}</span>"
     return (
         f'<li id="statement-{one.number}">[{one.number}] {said}<br>'
@@ -176,6 +176,7 @@ def as_json(checked: CheckedText) -> dict[str, Any]:
                 "status": one.status,
                 "note": one.note,
                 "sources": [_json_source(source) for source in one.sources],
+                "closest": [_json_source(source) for source in one.closest],
             }
             for one in checked.statements
         ],
@@ -205,6 +206,7 @@ def from_json(fields: Mapping[str, Any]) -> CheckedText:
             one["status"],
             one["note"],
             tuple(map(_source_of, one["sources"])),
+            tuple(map(_source_of, one["closest"])),
         )
         for number, one in enumerate(fields["statements"], start=1)
     )
@@ -257,5 +259,5 @@ def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:
 
 def _comment(one: CheckedStatement) -> str:
     """Return a comment's text: the status, and each quote with its place."""
-    quotes = (f"“{source.line}” — {source.place}" for source in one.sources)
+    quotes = (f"“{source.line}” — {source.place}" for source in one.shown)
     return clean("\n".join([translated(one.remark), *quotes]))

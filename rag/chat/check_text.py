@@ -38,6 +38,7 @@ LEAST_TOKENS = 2  # of a statement: "Thank you." is in any document
 
 CheckStatus = Literal["verified", "differs", "not found"]
 NOT_FOUND = N_("Not found in your documents")
+CLOSEST = N_("Not confirmed. Closest words")
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class CheckedStatement:
     """Statement `text[start:end]` of a checked text, with the words of the documents about it.
 
     `note` is what the source says where it differs, a calculation, or why the statement was not checked.
+    `closest` are words on the subject of a statement that was not found: they do not say it.
     """
 
     number: int
@@ -81,6 +83,12 @@ class CheckedStatement:
     status: CheckStatus
     note: str = ""
     sources: tuple[SourceWords, ...] = ()
+    closest: tuple[SourceWords, ...] = ()
+
+    @property
+    def shown(self) -> tuple[SourceWords, ...]:
+        """Words shown beside the statement: its sources, else the closest ones."""
+        return self.sources or self.closest
 
     @property
     def remark(self) -> str:
@@ -89,6 +97,8 @@ class CheckedStatement:
             return N_("Verified. Calculated: {note}", note=self.note) if self.note else N_("Verified")
         if self.status == "differs":
             return N_("Source says: {reason}", reason=self.note) if self.note else N_("The source differs")
+        if self.closest:
+            return CLOSEST
         return N_("Not found in your documents. {reason}", reason=self.note) if self.note else NOT_FOUND
 
 
@@ -337,12 +347,13 @@ def _checked(number: int, statement: Statement, text: str, finding: _Finding) ->
                 max_statement=f"{MAX_STATEMENT:,}",
             ),
         )
-    if evidence.status not in ("verified", "differs"):
-        return CheckedStatement(*place, "not found")
-    words = (
+    words = tuple(
         SourceWords(passage, passage.start + span.start, passage.start + span.end)
         for span in evidence.spans
         for passage in [passages[span.number - 1]]
     )
+    if evidence.status not in ("verified", "differs"):
+        closest = words if evidence.status == "related" else ()
+        return CheckedStatement(*place, "not found", closest=closest)
     status: CheckStatus = "verified" if evidence.status == "verified" else "differs"
-    return CheckedStatement(*place, status, evidence.said or evidence.calculation, tuple(words))
+    return CheckedStatement(*place, status, evidence.said or evidence.calculation, words)

@@ -393,8 +393,12 @@ class TableLookup:
         return self._with_before(said, asked, held, here)
 
     def _is_sure(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
-        """Return True where a statement names a cell, and no name is left over, so that another number differs."""
-        named = len(said.named(placed.row)) == len(placed.row) > 0
+        """Return True where a statement names a cell, and no name is left over, so that another number differs.
+
+        A row with only a time for a label is named by its time, and its cell by the column.
+        """
+        label = placed.row or (placed.beside if asked.period is not None and placed.cell.periods else ())
+        named = len(said.named(label)) == len(label) > 0
         return (
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE

@@ -121,7 +121,7 @@ def _lines(one: CheckedStatement) -> list[str]:
     lines = [f"{SIGNS[one.status]} {_line(one.text)}"]
     if one.remark != "Verified":
         lines.append(f"    {_line(one.remark)}")
-    return [*lines, *(f"    {_line(source.place)}: “{_line(source.line)}”" for source in one.sources)]
+    return [*lines, *(f"    {_line(source.place)}: “{_line(source.line)}”" for source in one.shown)]
 
 
 def _line(text: str) -> str:

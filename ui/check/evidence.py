@@ -1,7 +1,5 @@
 """Words of a checked statement as the evidence panel shows them."""
 
-from typing import cast
-
 from rag.chat.check_text import CheckedStatement, CheckedText, SourceWords
 from storage.records import CitationRecord, CitationStatus, PassageRecord
 from ui.chat.citations import CitedPassage
@@ -9,7 +7,8 @@ from ui.chat.citations import CitedPassage
 
 def as_evidence(checked: CheckedText, one: CheckedStatement, source: SourceWords) -> CitedPassage:
     """Return the evidence of a statement; its message is not stored and has no id."""
-    passage, status = source.passage, cast(CitationStatus, one.status)
+    passage = source.passage
+    status: CitationStatus = "related" if one.status == "not found" else one.status
     cited = PassageRecord(
         number=1,
         chunk_id=passage.id,

@@ -214,16 +214,16 @@ def _show_block(checked: CheckedText, span: tuple[int, int], stated: list[Checke
 
 def _mark(one: CheckedStatement) -> Link | PlainMark:
     sign = SIGNS[one.status]
-    if not one.sources:
+    if not one.shown:
         return PlainMark(f"[{one.number} {sign}]")
-    hint = f"{translated(one.remark)}: “{plain_line(one.sources[0].line, 180)}” — {one.sources[0].place}"
+    hint = f"{translated(one.remark)}: “{plain_line(one.shown[0].line, 180)}” — {one.shown[0].place}"
     return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
 
 
 def _show_statement(one: CheckedStatement) -> None:
     with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
         st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(translated(one.remark), 400)}")
-        for at, source in enumerate(one.sources[:MOST_SOURCES]):
+        for at, source in enumerate(one.shown[:MOST_SOURCES]):
             st.caption(f"“{label(source.line, SHOWN)}”")
             st.button(
                 f"{one.number} · {label(source.place, 60)}",
@@ -247,9 +247,9 @@ def _open_target(target: str) -> None:
 
 def _show_opened(checked: CheckedText, here: Workspace) -> None:
     number, at = st.session_state.get(OPENED, (0, 0))
-    if 0 < number <= len(checked.statements) and at < len(checked.statements[number - 1].sources):
+    if 0 < number <= len(checked.statements) and at < len(checked.statements[number - 1].shown):
         one = checked.statements[number - 1]
-        evidence_panel.show_panel(as_evidence(checked, one, one.sources[at]), here, _close)
+        evidence_panel.show_panel(as_evidence(checked, one, one.shown[at]), here, _close)
 
 
 def _close() -> None:

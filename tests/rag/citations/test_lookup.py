@@ -292,3 +292,15 @@ def test_a_number_in_millions_differs_from_none_whose_table_states_no_scale():
     assert read("Total revenue was $56,517 million in Q3 2023.", rows) is None
     found = read("Total revenue was $48,000 million in Q3 2023.", rows)
     assert found is not None and found.said == "56,517"
+
+
+RENTS = "| Year | Annual rent | Service charge |\n|---|---|---|\n| 2024 | £51,000 | £6,700 |\n| 2025 | £53,250 | £7,100 |\n"
+
+
+def test_a_wrong_number_of_a_year_in_rows_differs():
+    found = read("The annual rent in 2025 is £58,250.", RENTS)
+    assert found is not None and not found.holds and found.said == "53,250"
+    assert read("The rent of the garage in 2025 is £58,250.", RENTS) is None
+    assert read("The annual rent is £58,250.", RENTS) is None
+    true = read("The annual rent in 2025 is £53,250.", RENTS)
+    assert true is not None and true.holds
