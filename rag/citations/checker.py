@@ -470,6 +470,11 @@ class _Window:
     share: float
     score: float
 
+    @property
+    def is_heading(self) -> bool:
+        """Return True for a heading alone, which names what a sentence below it says."""
+        return len(self.units) == 1 and self.units[0].text.lstrip().startswith("#")
+
 
 class _ParsedPassage:
     """Passage split into sentences, with the titles above it that its pronouns may refer to."""
@@ -492,7 +497,7 @@ class _ParsedPassage:
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
         refuted = 0.0
-        windows = sorted(self._windows(claim), key=lambda window: -window.score)
+        windows = sorted(self._windows(claim), key=lambda window: (-window.score, window.is_heading))
         for window in windows:
             if window.score < least:
                 break

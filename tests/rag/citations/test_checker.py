@@ -303,3 +303,9 @@ def test_a_companys_name_says_whose_table_it_is_and_no_other_ones():
     unknown = replace(of("Bolt"), about="", text=PROFIT.replace("Acme", "us"))
     told = replace(of("Acme", "e"), text="Acme makes lamps. Acme is old.")
     assert Checker([unknown, told]).check(said).status != "verified"
+
+
+def test_a_sentence_is_closer_than_the_heading_above_it():
+    text = "# Deposit\n\nThe Tenant has paid a deposit of £12,000.\n"
+    found = Checker([passage(text)]).check("The deposit is £15,000.")
+    assert found.status == "related" and text[found.start : found.end].startswith("The Tenant")
