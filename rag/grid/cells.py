@@ -65,7 +65,7 @@ class CellResult:
     """Result of reading a cell: `read` of the document's `total` passages were looked at.
 
     A `verified` value is said by its quotes. One that `differs` was given by the model and contradicted by
-    them; an `unconfirmed` one may be right. `absent`: not in this document. `failed`: `note` says why.
+    them; an `unconfirmed` one may be right. `absent`: not found in this document. `failed`: `note` says why.
     """
 
     state: CellState

@@ -66,7 +66,9 @@ def _of_found(found: CellResult) -> str:
         return N_("Not confirmed")
     if found.state == "failed":
         return N_("Failed. {reason}", reason=found.note)
-    return N_("Not in this document ({read} of {total} passages read)", read=found.read, total=found.total)
+    return N_(
+        "Not found in this document ({read} of {total} passages read)", read=found.read, total=found.total
+    )
 
 
 def numbered_quotes(rows: Sequence[DocumentRow]) -> dict[CellKey, list[NumberedQuote]]:

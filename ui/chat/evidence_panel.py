@@ -129,7 +129,7 @@ _BADGES = {
 _HEADINGS = {
     "verified": N_("Cited words"),
     "differs": N_("The source differs"),
-    "related": N_("Closest match, not an exact one"),
+    "related": N_("Closest words, not confirmed"),
     "unsupported": N_("The statement was not found in this source"),
     "passage": N_("Passage used for the answer"),
 }

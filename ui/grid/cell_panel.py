@@ -26,7 +26,7 @@ _EXPLAINED = {
     "verified": N_("The quote below says it."),
     "differs": N_("The model gave this value, and the quote below says something else."),
     "unconfirmed": N_("The quote below is close, but does not say it beyond doubt. Check it."),
-    "absent": N_("Nothing in the document answers this column."),
+    "absent": N_("Nothing that answers this column was found in the document."),
     "corrected": N_("You gave this value. It stays, whatever is found later."),
 }
 

@@ -29,7 +29,7 @@ MARKS = {
     "verified": N_("Verified"),
     "differs": N_("The source differs"),
     "unconfirmed": N_("Not confirmed"),
-    "absent": N_("Not in this document"),
+    "absent": N_("Not found in this document"),
     "failed": N_("Failed"),
     "corrected": N_("Corrected by hand"),
     "unread": N_("Not read yet"),
