@@ -14,13 +14,11 @@ from rag.grid.cells import CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.label_values import labelled_candidates, section_candidates
-from rag.grid.life_dates import life_dates
 from rag.grid.sentence_values import loose_candidates, sentence_candidates, typed_candidates
 from rag.grid.shapes import is_name, shape_of
-from rag.grid.table_lists import list_candidates
-from rag.grid.table_values import row_candidates, table_candidates
+from rag.grid.table_values import list_candidates, row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
-from rag.grid.values import LONGEST, find_values, split_items
+from rag.grid.values import LONGEST, find_values, life_dates, split_items
 from rag.grid.yes_no import yes_no_candidates
 from rag.passage import Passage
 from rag.retrieval.sentences import extract

@@ -2,7 +2,8 @@
 """Values of cells from tables of figures: the row is found by its label, the column by its period.
 
 The period that the column asks for decides, else the one that the document covers: the figure of the prior
-year, or of nine months in place of three, is another one.
+year, or of nine months in place of three, is another one. Lists are labels of rows under a kind, such as
+"Net sales by reportable segment".
 """
 
 import re
@@ -17,7 +18,7 @@ from typing import Literal
 from rag.citations.periods import StatedTime, periods
 from rag.citations.tables import TableCell
 from rag.grid.candidates import Candidate
-from rag.grid.cells import Amount
+from rag.grid.cells import Amount, Items
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, words
@@ -44,6 +45,12 @@ _OUTFLOW = re.compile(
 """Sums that go out: a table may state them in brackets, where it subtracts them."""
 _EITHER = re.compile(r"\(|\bnet\b|순|純", re.IGNORECASE)
 """Marks of a row whose numbers may have either sign: "Other income (expense)"."""
+LIST_SCORE = 0.9
+"""Score of a list of labels."""
+_BY = re.compile(r"\b(?:by|of each|for each)\s+(?:\w+\s+){0,2}\Z|별\s*\Z", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:total|all other|other|corporate|reconcil\w+|eliminations?)\b|합계|총계|소계|合計|総計|計\Z", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -253,3 +260,34 @@ def _period_of(cell: TableCell, place: int, width: int) -> StatedTime | None:
     if stated.month or not above:
         return stated
     return above[-1].merged(stated) if not above[-1].year or above[-1].year == stated.year else stated
+
+
+def list_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the labels of rows, or of their sections, in the tables by the kind that a column asks for."""
+    for _, table in groupby(document.cells, key=attrgetter("table")):
+        found = list(table)
+        under = [cell for cell in found if cell.section and _is_by(terms, cell.section)]
+        if not under and not _is_by(terms, found[0].around):
+            continue
+        labels = _labels(under) if under else _labels(found) if _one_each(found) else _sections(found)
+        items = tuple(dict.fromkeys(label for label in labels if label and not _TOTAL.search(label)))
+        if len(items) > 1:
+            rows = under or found
+            yield Candidate(Items(items), rows[0].row_start, rows[-1].row_end, LIST_SCORE, sure=bool(under))
+
+
+def _is_by(terms: ColumnTerms, text: str) -> bool:
+    return any(_BY.search(text[: mention.start]) for mention in terms.mentions(text))
+
+
+def _labels(found: list[TableCell]) -> list[str]:
+    return [cell.row.strip(" :：") for cell in found]
+
+
+def _sections(found: list[TableCell]) -> list[str]:
+    return [cell.section.strip(" :：") for cell in found]
+
+
+def _one_each(found: list[TableCell]) -> bool:
+    rows = list(dict.fromkeys((cell.row, cell.section) for cell in found))
+    return len({row for row, _ in rows}) == len(rows)

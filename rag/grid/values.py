@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - patterns
-"""Values of cells read from words: dates, money, numbers, options and parts of a list."""
+"""Values of cells read from words: dates, money, numbers, options, parts of a list, birth and death."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import pairwise
 
 from rag.citations.periods import periods as stated_times
 from rag.citations.quantities import MONEY, Quantity, quantities, undated
@@ -23,6 +24,13 @@ _SEPARATOR = re.compile(
 _QUOTED = re.compile(r"[“\"「『‘](?P<item>[^”\"」』’\n]{1,80})[”\"」』’]")
 _DASHES = re.compile(r"(?:^|\s)[-•]\s+")
 _TRIM = " \t\n.。:：*_“”\"'‘’「」『』()（）"
+OPENING = 700
+"""Characters at the beginning of a document in which its subject is introduced."""
+LONGEST_LIFE = 240  # characters between the parentheses that have the dates of a life
+_DASH = re.compile(
+    r"\s*[)）]?[^-–—~～〜()（）]{0,12}(?:[(（][^()（）]{0,12}[)）])?\s*[-–—~～〜][^-–—~～〜]{0,24}"
+)
+_OPEN = re.compile(r"[-–—~～〜]\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -201,3 +209,44 @@ def split_items(text: str) -> tuple[str, ...]:
     parts = quoted if len(quoted) > 1 else bullets or _SEPARATOR.split(" ".join(text.split()))
     trimmed = (re.sub(r"^(?:the|an?)\s+", "", part.strip(_TRIM)) for part in parts)
     return tuple(dict.fromkeys(part for part in trimmed if part))[:MOST_ITEMS]
+
+
+def life_dates(text: str) -> tuple[FoundValue | None, FoundValue | None]:
+    """Return birth and death by the first parentheses with a life span; the second is None for the living.
+
+    >>> [one.value.label for one in life_dates("Ada Lovelace (10 December 1815 – 27 November 1852) was")]
+    ['1815-12-10', '1852-11-27']
+    """
+    for start, end in _parentheses(text[:OPENING]):
+        inside = text[start:end]
+        dates = find_periods(inside)
+        pairs = (pair for pair in pairwise(dates) if _DASH.fullmatch(inside[pair[0].end : pair[1].start]))
+        span = next(pairs, None)
+        if span is not None:
+            one, two = (FoundValue(day_of(date), start + date.start, start + date.end) for date in span)
+            return (one, two) if _in_order(one, two) else (None, None)
+        if len(dates) == 1 and _OPEN.match(inside[dates[0].end :].lstrip()):
+            only = dates[0]
+            return FoundValue(day_of(only), start + only.start, start + only.end), None
+    return None, None
+
+
+def _in_order(born: FoundValue, died: FoundValue) -> bool:
+    match born.value, died.value:
+        case Day(_, first), Day(_, last):
+            return first < last
+    return False
+
+
+def _parentheses(text: str) -> list[tuple[int, int]]:
+    """Return the spans inside of the outer parentheses of a text."""
+    found, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        if letter in "(（":
+            start = place + 1 if depth == 0 else start
+            depth += 1
+        elif letter in ")）" and depth:
+            depth -= 1
+            if depth == 0 and place - start <= LONGEST_LIFE:
+                found.append((start, place))
+    return found
