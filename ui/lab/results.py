@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import streamlit as st
 
-from rag.evaluation.bootstrap import interval, recommended
 from rag.evaluation.lab import differences
+from rag.evaluation.metrics import interval, recommended
 from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.settings import fixed_fields
 from rag.workspace import Workspace

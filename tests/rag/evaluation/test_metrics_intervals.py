@@ -1,6 +1,6 @@
 import pytest
 
-from rag.evaluation.bootstrap import better, interval, recommended
+from rag.evaluation.metrics import better, interval, recommended
 
 MIXED = [1.0, 0.5, 0.0, 1.0, 0.33, 1.0, 0.0, 0.5] * 4
 
