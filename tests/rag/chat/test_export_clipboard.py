@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from rag.chat.copy_text import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.export import footnoted_answer, plain_answer, tables_as_csv
 from storage.records import CitationRecord, Message, PassageRecord
 
 TEXT = "iPhone sales fell to 39,669. Mac sales were 6,840."
