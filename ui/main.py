@@ -15,11 +15,10 @@ from ui.auth.people_page import show as show_people
 from ui.chat import sidebar
 from ui.chat.page import show as show_chat
 from ui.check.page import show as show_check
-from ui.components.messages import show_error, show_flash
-from ui.components.undo import show_undo
+from ui.components.messages import show_error, show_flash, show_undo
+from ui.documents.page import show as show_library
 from ui.grid.page import show as show_grid
 from ui.lab.page import show as show_lab
-from ui.library.page import show as show_library
 from ui.server.services import services, workspace
 from ui.settings.page import show as show_settings
 from ui.trees.page import show as show_trees

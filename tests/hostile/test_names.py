@@ -146,7 +146,7 @@ def test_on_the_page_and_in_exports_a_name_is_text(here: Workspace, first: int):
 
 def test_the_documents_page_shows_all_of_them_as_text(here: Workspace):
     added = [here.library.add(name, f"{NOTE}\nAgain {n}.".encode())[0] for n, name in enumerate(NAMES)]
-    at = AppTest.from_string("from ui.library.page import show\nshow()", default_timeout=100).run()
+    at = AppTest.from_string("from ui.documents.page import show\nshow()", default_timeout=100).run()
     assert not at.exception
     shown = table(at)
     assert len(shown) == min(50, len(here.library.documents.list()))  # a page of them

@@ -1,6 +1,6 @@
-"""Less common actions of one answer: export, a link that opens the chat at it, another search for it."""
+"""Actions of one answer: rating, export, a link that opens the chat at it, another search or model for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import get_args
@@ -12,12 +12,13 @@ from rag.i18n import N_, _, in_language, language, translated
 from rag.models.llm import LLM
 from rag.settings import RetrieverName
 from rag.workspace import AnswerWith, Workspace
-from storage.records import Message
+from storage.answers import LONGEST_NOTE
+from storage.records import Message, Rating, RatingReason
 from ui.chat.sidebar import FORMS, PARAMETER
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import plain_line
-from ui.components.messages import dialog, flash_errors, show_refusal
+from ui.components.messages import action, dialog, flash_errors, show_refusal
 from ui.server.services import services
 from ui.settings.server_form import server_of
 
@@ -26,6 +27,17 @@ Again = Callable[[AnswerWith], object]
 _MODELS = "server-models"
 ANSWER = "answer"
 """Query parameter: the id of the answer that the page scrolls to."""
+_RATINGS: Mapping[Rating, tuple[str, str, str]] = {
+    "up": ("thumb_up", N_("Helpful"), N_("Marked helpful")),
+    "down": ("thumb_down", N_("Not helpful"), N_("Marked not helpful")),
+}
+REASONS: Mapping[RatingReason, str] = {
+    "wrong": N_("Wrong"),
+    "not_in_documents": N_("Not in my documents"),
+    "incomplete": N_("Incomplete"),
+    "hard_to_read": N_("Hard to read"),
+    "other": N_("Other"),
+}
 
 
 def button(message: Message, workspace: Workspace) -> None:
@@ -135,3 +147,43 @@ def _exported(workspace: Workspace, chat: str, form: FormName, answer_id: str, c
     """Export an answer in a language: the server asks for it outside of the page."""
     with in_language(code):
         return workspace.exported(chat, form, answer_id=answer_id).encode()
+
+
+def show_rating(message: Message, workspace: Workspace) -> None:
+    """Show the buttons that rate an answer."""
+    for rating, (icon, unmarked, marked) in _RATINGS.items():
+        chosen = message.rating == rating
+        name, key = translated(marked if chosen else unmarked), f"rate-{rating}-{message.id}"
+        rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
+        action(name, icon, key, rate, kind="secondary" if chosen else "tertiary", help=name)
+
+
+def show_reasons(message: Message, workspace: Workspace) -> None:
+    """Show the reasons why an answer is not helpful, where it is rated so."""
+    if message.rating != "down" or message.state != "complete":
+        return
+    reason, note = f"reason-{message.id}", f"reason-note-{message.id}"
+    explain = flash_errors(partial(_explain, message.id, reason, note, workspace))
+    with st.container(key=f"why-{message.id}", gap="small"):
+        chosen = st.pills(
+            _("What was not helpful?"),
+            list(REASONS),
+            default=message.rating_reason,
+            format_func=lambda reason: translated(REASONS[reason]),
+            key=reason,
+            on_change=explain,
+        )
+        if chosen == "other":
+            st.text_input(
+                _("In your words"),
+                message.rating_note or "",
+                key=note,
+                max_chars=LONGEST_NOTE,
+                on_change=explain,
+            )
+
+
+def _explain(answer_id: str, reason: str, note: str, workspace: Workspace) -> None:
+    chosen = st.session_state[reason]
+    said = str(st.session_state.get(note, "")) if chosen == "other" else ""
+    workspace.feedback.explain(answer_id, chosen, said)

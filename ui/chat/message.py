@@ -19,7 +19,7 @@ from rag.workspace import AnswerWith, Workspace
 from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
-from ui.chat import answer_actions, evidence_panel, rating, scope, trace_panel
+from ui.chat import answer_actions, evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.chat.quotes import QuotePart, in_bold, is_search_result, quote_parts
 from ui.components.copy_buttons import copy_buttons
@@ -333,7 +333,7 @@ def show_answer(
         if found_nothing(message):
             _show_unsearched(message, workspace)
         _show_actions(message, workspace, settled=settled)
-        rating.show_reasons(message, workspace)
+        answer_actions.show_reasons(message, workspace)
 
 
 def _show_search(
@@ -530,7 +530,7 @@ def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> N
             trace_panel.button(message)
         if message.state != "complete" or not message.passages:
             return
-        rating.show_rating(message, workspace)
+        answer_actions.show_rating(message, workspace)
         answer_actions.button(message, workspace)
         if settled:
             again = partial(workspace.answer_again, message.id)

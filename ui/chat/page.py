@@ -6,7 +6,8 @@ import streamlit as st
 
 from rag.chat.scope import in_words
 from rag.citations.support import open_count
-from rag.i18n import _, ngettext, translated
+from rag.i18n import _, language, ngettext, translated
+from rag.sample import sample_in
 from rag.workspace import EVERY, Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
@@ -16,10 +17,9 @@ from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
 from ui.components.job_progress import show_ingest
-from ui.components.messages import show_errors
+from ui.components.messages import action, show_errors
 from ui.documents import introduction
 from ui.documents import panel as document_panel
-from ui.documents.sample import offer_sample
 from ui.documents.upload import report, show_report, uploader
 from ui.pages import name_tab
 from ui.server.services import services, workspace
@@ -230,3 +230,13 @@ def _watch_checks(messages: Sequence[Message], here: Workspace) -> None:
 def _await_checks(checked: frozenset[str], here: Workspace) -> None:
     if not checked <= here.checking():
         st.rerun()
+
+
+def offer_sample(here: Workspace) -> None:
+    """Show a button that adds the sample document, in the language of the page."""
+    action(_("Try a sample document"), "draft", "add-sample", _add_sample, here, kind="secondary")
+
+
+def _add_sample(here: Workspace) -> None:
+    sample = sample_in(language())
+    here.add(sample.name, [sample.content], None)

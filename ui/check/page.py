@@ -3,22 +3,23 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import cast, get_args
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, export_check
-from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress
+from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress, SourceWords
 from rag.chat.export import file_name
 from rag.errors import Cancelled, QuestionRefused
 from rag.i18n import N_, _, in_language, language, ngettext, translated
 from rag.jobs import Job
 from rag.workspace import Workspace
+from storage.records import CitationRecord, CitationStatus, PassageRecord
 from ui import pages
 from ui.chat import citations, evidence_panel
+from ui.chat.citations import CitedPassage
 from ui.chat.scope import distinct
-from ui.check.evidence import as_evidence
 from ui.components.job_progress import follow_job
 from ui.components.markdown import Link, PlainMark, label, plain_line, safe_answer
 from ui.components.messages import show_refusal, show_sentence
@@ -254,3 +255,26 @@ def _show_opened(checked: CheckedText, here: Workspace) -> None:
 
 def _close() -> None:
     st.session_state.pop(OPENED, None)
+
+
+def as_evidence(checked: CheckedText, one: CheckedStatement, source: SourceWords) -> CitedPassage:
+    """Return the evidence of a statement; its message is not stored and has no id."""
+    passage = source.passage
+    status: CitationStatus = "related" if one.status == "not found" else one.status
+    cited = PassageRecord(
+        number=1,
+        chunk_id=passage.id,
+        document_id=passage.document_id,
+        document=passage.document,
+        sha256=passage.sha256,
+        page=passage.page,
+        heading=passage.heading,
+        start=passage.start,
+        end=passage.end,
+        text=passage.text,
+        score=passage.score,
+    )
+    citation = CitationRecord(
+        1, one.start, one.end, status, source.start, source.end, source.quote, note=one.note
+    )
+    return CitedPassage.outside(checked.text, cited, citation)

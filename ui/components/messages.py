@@ -1,4 +1,4 @@
-"""Flash messages, errors of a page, and the confirmation dialog before a deletion."""
+"""Flash messages, errors of a page, the confirmation before a deletion, and the bar that undoes one."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,10 +9,12 @@ from typing import Any, Literal, ParamSpec
 import streamlit as st
 
 from rag.i18n import _, translated
+from rag.undo import Deletions
 from storage.errors import FootnoteError
 from ui.components.markdown import escape_text, label
 
 _FLASH, _LOGGED = "notice", "faults"
+UNDO_LOOK = 1.0  # seconds between looks whether the time is over
 
 
 def flash(text: str, icon: str) -> None:
@@ -131,3 +133,25 @@ def _confirm(consequence: str, key: str, act: Callable[[], None]) -> None:
             st.rerun()
         if st.button(_("Cancel"), key=f"keep-{key}"):
             st.rerun()
+
+
+def show_undo(deletions: Deletions) -> None:
+    """Show the bar while there is something to undo."""
+    if deletions.latest is not None:
+        _show_bar(deletions)
+
+
+@st.fragment(run_every=UNDO_LOOK)
+def _show_bar(deletions: Deletions) -> None:
+    waiting = deletions.latest
+    if waiting is None:
+        st.rerun()
+        return
+    with st.container(key="undo", horizontal=True, gap="small", vertical_alignment="center", wrap=False):
+        st.markdown(_("{name} deleted.", name=label(translated(waiting.said), 80)), width="stretch")
+        st.button(_("Undo"), icon=":material/undo:", key="undo-delete", on_click=_undo, args=(deletions,))
+
+
+def _undo(deletions: Deletions) -> None:
+    if deletions.undo() is None:
+        flash(_("Too late to undo: it is deleted."), ":material/info:")

@@ -1,15 +1,16 @@
-"""Documents part of the library page: upload, filters, table, and what is done with several at once."""
+"""Library page: documents with upload, filters, table and bulk actions, and the sources that bring them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 
 import streamlit as st
 
-from rag.i18n import _, enumerated, ngettext, translated, written_day
+from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.undo import WaitingDeletion
 from rag.workspace import Workspace
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
+from ui.chat import citations
 from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
 from ui.components.markdown import plain_line
 from ui.components.messages import flash_errors, show_errors
@@ -18,15 +19,49 @@ from ui.documents import collections, panel, selection
 from ui.documents.table import Order, ShownRow, show_table
 from ui.documents.upload import show_report, uploader
 from ui.server.services import services, workspace
+from ui.sources import page as sources
 
 PAGE = 50
 LOOK = 5.0  # seconds between updates while documents wait for a retry
 ORDER, _OPENED = "documents-order", "documents-opened"
 _TONES = {"ready": "good", "refused": "bad"}
+VIEW, DOCUMENTS, SOURCES = "view", str(N_("Documents")), str(N_("Sources"))
 
 
 def show() -> None:
-    """Show the documents of the library."""
+    """Show the library page."""
+    here = workspace()
+    citations.listen(panel.choose)
+    # Streamlit would write the translated label into the address.
+    st.session_state[VIEW] = SOURCES if st.query_params.get(VIEW) == SOURCES else DOCUMENTS
+    with st.container(key="library"):
+        st.title(_("Library"))
+        view = st.segmented_control(
+            _("Show"),
+            [DOCUMENTS, SOURCES],
+            format_func=translated,
+            required=True,
+            label_visibility="collapsed",
+            key=VIEW,
+            on_change=_keep_view,
+        )
+        if view == SOURCES:
+            sources.show()
+        else:
+            _show_documents()
+    panel.show_chosen(here)
+
+
+def _keep_view() -> None:
+    """Write the chosen view into the address, in every language by the same name."""
+    if st.session_state[VIEW] == SOURCES:
+        st.query_params[VIEW] = SOURCES
+    else:
+        st.query_params.pop(VIEW, None)
+
+
+def _show_documents() -> None:
+    """Show the documents: upload, filters and table."""
     here = workspace()
     with st.container(key="documents-add", horizontal=True, vertical_alignment="bottom", gap="small"):
         files, target = st.container(key="documents-files"), st.container(key="documents-target")

@@ -7,8 +7,9 @@ import streamlit as st
 
 from rag.errors import GridRefused
 from rag.grid.columns import Column
+from rag.grid.export import GRID_MEDIA_TYPES, GridForm, file_name_of
 from rag.grid.grids import DocumentRow, Grid
-from rag.i18n import _, ngettext, written_day
+from rag.i18n import N_, _, in_language, language, ngettext, translated, written_day
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.grids import MAX_GRID_NAME
@@ -27,7 +28,6 @@ from ui.components.pagination import paginated
 from ui.documents import panel as document_panel
 from ui.grid import cell_panel, summary
 from ui.grid.columns import show_columns
-from ui.grid.downloads import show_downloads
 from ui.grid.rows import PARAMETER, change_rows, chosen_rows, new_grid, rows_in_words
 from ui.grid.run_bar import is_running, show_run
 from ui.grid.table import show_grid_table
@@ -38,6 +38,13 @@ from ui.server.services import workspace
 PAGE = 50  # rows shown at once
 TICK = 1.0  # seconds between looks at a run
 _SELECTED, _OPENED = "grid-selected", "grid-opened"
+GRID_FORMS: dict[GridForm, str] = {
+    "xlsx": N_("Excel, quotes as comments"),
+    "csv": "CSV",
+    "md": "Markdown",
+    "html": N_("Web page"),
+    "json": N_("JSON (verifiable)"),
+}
 
 
 def show() -> None:
@@ -251,3 +258,30 @@ def _show_below(
         summary.show_comparison([row for row in rows if row.document.id in chosen], columns)
     with st.expander(_("Where documents disagree"), icon=":material/rule:", key="grid-disagree"):
         summary.show_disagreements(found, columns, _open_cell)
+
+
+def show_downloads(grid: Grid) -> None:
+    """Show the menu of downloads; the file is made when one is pressed."""
+    with st.popover(_("Download"), icon=":material/download:", type="tertiary", key="grid-download"):
+        for form, name in GRID_FORMS.items():
+            st.download_button(
+                translated(name),
+                data=partial(_exported, workspace(), grid.id, form, language(), _address()),
+                file_name=file_name_of(grid, form),
+                mime=GRID_MEDIA_TYPES[form],
+                on_click="ignore",
+                type="tertiary",
+                key=f"grid-download-{form}",
+            )
+
+
+def _address() -> str:
+    """Return the address of this page's server, for links in a file."""
+    url = st.context.url or ""
+    scheme, _separator, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if rest else ""
+
+
+def _exported(here: Workspace, grid_id: str, form: GridForm, code: str, address: str) -> bytes:
+    with in_language(code):  # the server asks for it outside of the page
+        return here.exported_grid(grid_id, form, address)

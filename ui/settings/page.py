@@ -1,4 +1,4 @@
-"""Settings page: language model, search, embedding model, weights, reranking, summaries."""
+"""Settings page: language, language model, search, embedding model, weights, reranking, summaries."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -6,14 +6,16 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from rag.i18n import N_, _, translated
+from rag.i18n import LANGUAGES, N_, _, translated
 from rag.index.staged import ReindexProgress
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
 from rag.retrieval.weights import DEFAULT_WEIGHTS, FEWEST, CalibratedWeights
 from rag.settings import RerankerName, RetrieverName, Settings, fixed_fields
 from rag.workspace import Workspace
+from storage.accounts import Account
 from storage.errors import FootnoteError
+from ui import language as page_language
 from ui import pages
 from ui.components.job_progress import follow_job
 from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_name
@@ -22,7 +24,6 @@ from ui.components.messages import action, flash, flash_errors, show_refusal, sh
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
 from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.keys import show_keys
-from ui.settings.language import show_language
 from ui.settings.local_model import model_in_use, show_local_models
 from ui.settings.server_form import show_server_form
 from ui.settings.webhooks import show_webhooks
@@ -33,6 +34,7 @@ _STEPS = {
     "trees": N_("Embedding the summary trees: {done} of {total} summaries and passages"),
     "verifying": N_("Verifying the index: {done} of {total}"),
 }
+LANGUAGE_KEY = "settings-language"
 
 
 def _show_reindexing(workspace: Workspace, chosen: str) -> None:
@@ -488,3 +490,25 @@ def _change(server: PageServices, changes: Mapping[str, Any], fixed: frozenset[s
         flash(_("Saved."), ":material/check:")
         return True
     return False
+
+
+def show_language(account: Account) -> None:
+    """Show the languages; the one that is chosen is taken at once."""
+    options: list[str] = ["", *LANGUAGES]
+    chosen = st.session_state.get(page_language.CHOSEN, "")
+    browser = LANGUAGES[page_language.browser_language()]
+
+    def shown(code: str) -> str:
+        return LANGUAGES.get(code) or _("As in the browser ({language})", language=browser)
+
+    def choose() -> None:
+        page_language.choose(str(st.session_state[LANGUAGE_KEY]), account)
+
+    st.selectbox(
+        _("Language"),
+        options,
+        index=options.index(chosen) if chosen in options else 0,
+        format_func=shown,
+        key=LANGUAGE_KEY,
+        on_change=flash_errors(choose),
+    )

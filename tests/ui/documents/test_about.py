@@ -8,7 +8,7 @@ from ui.documents.about import MOST, lines
 def test_a_document_tells_what_it_says_of_itself_with_the_words(page, here: Workspace):
     record, _ = here.library.add("plan.md", b"# Plan\n\nDate: 3 May 2023\nAuthor: Ann Kim\n\nWe dig.")
     list(here.library.read(record.id))
-    at = page("library", document=record.id)
+    at = page("documents", document=record.id)
     assert "Ann Kim, from" not in words(at)
     at.session_state[f"about-{record.id}"] = True
     shown = words(at.run())

@@ -35,7 +35,7 @@ def connect(eye: FakeLLM, **others: object) -> None:
 
 
 def opened(page: Page, report: str) -> AppTest:
-    at = page("library", document=report)
+    at = page("documents", document=report)
     at.session_state[f"figures-{report}"] = True
     return at.run()
 

@@ -87,7 +87,7 @@ def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Pa
 
 
 def test_an_empty_library_says_what_to_do(page: Page):
-    at = page("library")
+    at = page("documents")
     assert at.title[0].value == "Library" and "No documents yet" in words(at)
 
 

@@ -34,7 +34,7 @@ def test_the_parts_of_a_text_join_to_the_whole(text: str):
 
 
 def test_a_document_is_opened_turned_over_and_searched(page: Page, here: Workspace, castle: str):
-    at = page("library", document=castle)
+    at = page("documents", document=castle)
     assert "castle.md" in words(at) and "Room 0 has 0 candles" in words(at)
     assert "Part 1 of" in words(at) and "Room 399" not in words(at)
     at.text_input(key=f"document-find-{castle}").set_value("room 399").run()
@@ -44,12 +44,12 @@ def test_a_document_is_opened_turned_over_and_searched(page: Page, here: Workspa
 
 
 def test_the_address_names_the_part_to_show(page: Page, castle: str):
-    assert "Part 3 of" in words(page("library", document=castle, page="3"))
-    assert "Part 1 of" in words(page("library", document=castle, page="9999"))
+    assert "Part 3 of" in words(page("documents", document=castle, page="3"))
+    assert "Part 1 of" in words(page("documents", document=castle, page="9999"))
 
 
 def test_a_document_that_is_gone_is_not_opened(page: Page, here: Workspace):
-    at = page("library", document="gone")
+    at = page("documents", document="gone")
     assert any("Document not found" in toast.value for toast in at.toast)
     assert "document" not in at.query_params
 
@@ -57,11 +57,11 @@ def test_a_document_that_is_gone_is_not_opened(page: Page, here: Workspace):
 def test_a_refused_document_says_why(page: Page, here: Workspace):
     record, _ = here.library.add("notes.md", b"The harbour opened in 1887.")
     here.library.documents.set_state(record.id, "refused", "notes.md is damaged.")
-    assert "Could not be read. notes.md is damaged." in words(page("library", document=record.id))
+    assert "Could not be read. notes.md is damaged." in words(page("documents", document=record.id))
 
 
 def test_a_summary_is_asked_for_in_a_chat_over_the_document(page: Page, here: Workspace, castle: str):
-    page("library", document=castle).button(key="document-summarise").click().run()
+    page("documents", document=castle).button(key="document-summarise").click().run()
     (chat,) = here.conversations.list()
     assert here.choices.documents(chat.id) == {castle} and chat.title == "Summary: castle.md"
     assert here.conversations.messages(chat.id, limit=2)[0].content == SUMMARISE
