@@ -51,7 +51,7 @@ def _show() -> None:
     pages.name_tab(page.title)
     # The chat page draws the list itself, with a chat that has just begun.
     if page.url_path != pages.CHAT.url_path:
-        sidebar.leave()
+        pages.leave_chat()
         sidebar.show_list(workspace(), None)
     sign_in.show_visitor(visitor, server)
     show_undo(workspace().deletions)

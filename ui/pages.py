@@ -8,6 +8,7 @@ import streamlit as st
 from rag.i18n import N_, _, language, translated
 from ui.components.markdown import plain_line
 
+_OPEN, _AWAY = "open-chat", "away-from-chat"  # the chat to come back to from another page
 _bodies: dict[str, Callable[[], None]] = {}
 _ICONS = {
     "CHAT": ":material/forum:",
@@ -216,3 +217,20 @@ def _streamlit_words() -> dict[str, str]:
 def name_tab(title: str) -> None:
     """Set the title of the browser's tab: "Lab · Footnote"."""
     st.set_page_config(page_title=f"{plain_line(title, MAX_TITLE)} · Footnote" if title else "Footnote")
+
+
+def keep_chat(conversation_id: str | None) -> None:
+    """Remember the chat that is open, for those who come back from another page."""
+    st.session_state[_OPEN] = conversation_id
+    st.session_state[_AWAY] = False
+
+
+def leave_chat() -> None:
+    """Remember that another page was chosen."""
+    st.session_state[_AWAY] = True
+
+
+def chat_left() -> str | None:
+    """Return the chat that was open when another page was chosen; None to those who stayed."""
+    kept: str | None = st.session_state.get(_OPEN) if st.session_state.get(_AWAY) else None
+    return kept

@@ -28,12 +28,12 @@ from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
 from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
+from ui.components import side_panel
 from ui.components.copy_buttons import copy_buttons
 from ui.components.document_text import form_of, show_text
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action
 from ui.components.side_panel import open_panel
-from ui.documents import panel as document_panel
 from ui.trees.labels import PATH, TREE, kind_of, path_in_document
 
 
@@ -231,7 +231,7 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
 
 def _open_document(document_id: str, page: int | None) -> None:
     _dismiss()
-    document_panel.choose(document_id, page)
+    side_panel.open_document(document_id, page)
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:

@@ -12,16 +12,17 @@ from rag.workspace import EVERY, Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
+from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
 from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
+from ui.components import side_panel
 from ui.components.job_progress import show_ingest
 from ui.components.messages import action, show_errors
 from ui.documents import introduction
 from ui.documents import panel as document_panel
 from ui.documents.upload import report, show_report, uploader
-from ui.pages import name_tab
 from ui.server.services import services, workspace
 from ui.settings.first_model import show_first_model, show_search_only
 
@@ -56,7 +57,7 @@ def _show(here: Workspace) -> None:
     # The same places in every run, so that one replaces the other on the screen at once.
     around, alone, turn, beside = st.container(), st.container(key="alone"), st.container(), st.container()
     if conversation is not None:
-        name_tab(conversation.title or translated(sidebar.UNTITLED))
+        pages.name_tab(conversation.title or translated(sidebar.UNTITLED))
     sidebar.show_list(here, conversation)
     show_ingest(here)
     with beside:
@@ -85,7 +86,7 @@ def _show_panel(here: Workspace) -> None:
     if evidence_panel.PARAMETER in st.query_params:
         st.query_params.pop(trace_panel.PARAMETER, None)
         evidence_panel.show_chosen(here)
-    elif document_panel.PARAMETER in st.query_params:
+    elif side_panel.DOCUMENT in st.query_params:
         document_panel.show_chosen(here)
     else:
         trace_panel.show_chosen(here)
@@ -93,14 +94,14 @@ def _show_panel(here: Workspace) -> None:
 
 def _opened(here: Workspace) -> ConversationRecord | None:
     chat = st.query_params.get(sidebar.PARAMETER)
-    left = None if chat else sidebar.left_open()
+    left = None if chat else pages.chat_left()
     conversation = sidebar.find(chat or left, here)
     if chat and conversation is None:
         sidebar.go_to(None)
         st.toast(_("Chat not found. It may have been deleted."))
     elif left and conversation is not None:
         st.query_params[sidebar.PARAMETER] = left
-    sidebar.keep_open(conversation.id if conversation else None)
+    pages.keep_chat(conversation.id if conversation else None)
     return conversation
 
 
@@ -133,7 +134,7 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     if services().llm is None:
         show_first_model(services(), brief=bool(documents))
     told = {line.document_id for line in report().lines if line.document_id}
-    introduction.show_newest(documents, here, document_panel.choose, told)
+    introduction.show_newest(documents, here, side_panel.open_document, told)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:

@@ -16,7 +16,7 @@ from storage.choices import FILTERS, Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
 from storage.tags import LONGEST_TAG
-from ui.chat import sidebar
+from ui import pages
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
@@ -76,7 +76,7 @@ def forget_next() -> None:
 def choose_next(collections: Collection[str] = (), documents: Collection[str] = ()) -> None:
     """Set the scope of a new chat, which opens next, to these collections and documents."""
     st.session_state[NEXT] = (tuple(collections), tuple(documents), (), ())
-    sidebar.keep_open(None)
+    pages.keep_chat(None)
 
 
 def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:

@@ -25,7 +25,7 @@ SHOWN = 40
 SEEN = 24  # letters of a title that the list has room for
 NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = N_("New chat")
-_OPEN, _AWAY, _SEARCHED = "open-chat", "away-from-chat", "searched-chats"
+_SEARCHED = "searched-chats"
 FORMS: dict[FormName, str] = {"md": "Markdown", "html": N_("Web page"), "json": N_("JSON (verifiable)")}
 
 
@@ -113,26 +113,9 @@ def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     return None
 
 
-def keep_open(conversation_id: str | None) -> None:
-    """Remember the chat that is open, for those who come back from another page."""
-    st.session_state[_OPEN] = conversation_id
-    st.session_state[_AWAY] = False
-
-
-def leave() -> None:
-    """Remember that another page was chosen."""
-    st.session_state[_AWAY] = True
-
-
-def left_open() -> str | None:
-    """Return the chat that was open when another page was chosen; None to those who stayed."""
-    kept: str | None = st.session_state.get(_OPEN) if st.session_state.get(_AWAY) else None
-    return kept
-
-
 def go_to(conversation_id: str | None) -> None:
     """Open a conversation, or an empty page for a new one."""
-    keep_open(conversation_id)
+    pages.keep_chat(conversation_id)
     st.query_params.clear()
     if conversation_id is not None:
         st.query_params[PARAMETER] = conversation_id
@@ -209,7 +192,7 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None, m
 
 
 def _open(conversation_id: str | None, search: str = "") -> NoReturn:
-    keep_open(conversation_id)
+    pages.keep_chat(conversation_id)
     chosen = {PARAMETER: conversation_id} if conversation_id else {}
     found = {FIND: search} if search.strip() else {}
     st.switch_page(pages.CHAT, query_params={**chosen, **found} or None)

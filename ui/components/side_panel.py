@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-PARAMETERS = ("cite", "how", "document", "page")
+DOCUMENT, PAGE = "document", "page"
+PARAMETERS = ("cite", "how", DOCUMENT, PAGE)
 
 
 def open_panel(**chosen: str) -> None:
@@ -11,3 +12,8 @@ def open_panel(**chosen: str) -> None:
         st.query_params.pop(name, None)
     for name, value in chosen.items():
         st.query_params[name] = value
+
+
+def open_document(document_id: str, page: int | None = None) -> None:
+    """Open a document, at a page if one is given, by its place in the address, which can be shared."""
+    open_panel(**{DOCUMENT: document_id}, **({} if page is None else {PAGE: str(page)}))

@@ -11,6 +11,7 @@ from rag.workspace import Workspace
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from ui.chat import citations
+from ui.components import side_panel
 from ui.components.job_progress import INGEST_TICK, STATES, share, step_name
 from ui.components.markdown import plain_line
 from ui.components.messages import flash_errors, show_errors
@@ -31,7 +32,7 @@ VIEW, DOCUMENTS, SOURCES = "view", str(N_("Documents")), str(N_("Sources"))
 def show() -> None:
     """Show the library page."""
     here = workspace()
-    citations.listen(panel.choose)
+    citations.listen(side_panel.open_document)
     # Streamlit would write the translated label into the address.
     st.session_state[VIEW] = SOURCES if st.query_params.get(VIEW) == SOURCES else DOCUMENTS
     with st.container(key="library"):
@@ -202,7 +203,7 @@ def _order_by(column: str) -> None:
 
 
 def _open(document_id: str) -> None:
-    panel.choose(document_id)
+    side_panel.open_document(document_id)
     st.session_state[_OPENED] = True
 
 

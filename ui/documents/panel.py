@@ -17,11 +17,10 @@ from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
-from ui.components.side_panel import open_panel
+from ui.components.side_panel import DOCUMENT, PAGE, open_document
 from ui.documents import about, figures, introduction, selection
 from ui.server.services import services
 
-PARAMETER, PAGE = "document", "page"
 PART = 4000  # characters of a document without pages that are shown at once
 MOST_HITS = 500
 _FIND, _HIT, _LARGE = "document-find", "document-hit", "document-large"
@@ -29,14 +28,9 @@ _FIND, _HIT, _LARGE = "document-find", "document-hit", "document-large"
 Span = tuple[int, int]
 
 
-def choose(document_id: str, page: int | None = None) -> None:
-    """Open a document, at a page if one is given, by its place in the address, which can be shared."""
-    open_panel(**{PARAMETER: document_id}, **({} if page is None else {PAGE: str(page)}))
-
-
 def show_chosen(here: Workspace) -> None:
     """Show the panel if the address names a document."""
-    document_id = st.query_params.get(PARAMETER)
+    document_id = st.query_params.get(DOCUMENT)
     if not document_id:
         return
     try:
@@ -52,7 +46,7 @@ def show_chosen(here: Workspace) -> None:
 
 
 def _close(_: object = None) -> None:
-    st.query_params.pop(PARAMETER, None)
+    st.query_params.pop(DOCUMENT, None)
     st.query_params.pop(PAGE, None)
 
 
@@ -198,7 +192,7 @@ def _show_turning(record: DocumentRecord, parts: Sequence[PageSpan], number: int
         return
 
     def turn(to: int) -> None:
-        choose(record.id, to)
+        open_document(record.id, to)
 
     with st.container(key="source-pages", horizontal=True, gap="xsmall", vertical_alignment="center"):
         before, after = number - 1 if number > 1 else None, number + 1 if number < len(parts) else None

@@ -15,6 +15,7 @@ from storage.errors import NotFound
 from storage.grids import MAX_GRID_NAME
 from ui import pages
 from ui.chat import citations
+from ui.components import side_panel
 from ui.components.markdown import label
 from ui.components.messages import (
     action,
@@ -78,7 +79,7 @@ def _opened(here: Workspace) -> Grid | None:
 
 
 def _close(_: object = None) -> None:
-    for name in (PARAMETER, cell_panel.PARAMETER, document_panel.PARAMETER, document_panel.PAGE):
+    for name in (PARAMETER, cell_panel.PARAMETER, side_panel.DOCUMENT, side_panel.PAGE):
         st.query_params.pop(name, None)
 
 
@@ -88,7 +89,7 @@ def _open(grid_id: str) -> None:
 
 
 def _show_panel(here: Workspace, grid: Grid) -> None:
-    if document_panel.PARAMETER in st.query_params:
+    if side_panel.DOCUMENT in st.query_params:
         document_panel.show_chosen(here)
     else:
         cell_panel.show_chosen(here, grid)
@@ -231,7 +232,7 @@ def _select(document_ids: set[str]) -> None:
 
 
 def _open_cell(cell_id: str) -> None:
-    for name in (document_panel.PARAMETER, document_panel.PAGE):
+    for name in (side_panel.DOCUMENT, side_panel.PAGE):
         st.query_params.pop(name, None)
     cell_panel.choose(cell_id)
     st.session_state[_OPENED] = True
@@ -239,7 +240,7 @@ def _open_cell(cell_id: str) -> None:
 
 def _open_document(document_id: str) -> None:
     cell_panel.close()
-    document_panel.choose(document_id)
+    side_panel.open_document(document_id)
     st.session_state[_OPENED] = True
 
 
