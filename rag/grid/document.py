@@ -2,10 +2,13 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import Protocol
+
+from langchain_core.retrievers import BaseRetriever
 
 from rag.citations.tables import TableCell, cells
 from rag.grid.cells import Amount, CellQuote
@@ -13,9 +16,9 @@ from rag.grid.columns import Column
 from rag.grid.labelled import LabelledValue, labelled_values
 from rag.grid.values import CURRENCY, amount_of, find_values
 from rag.ingest.document_profile import DocumentProfile
-from rag.ingest.library import Library
 from rag.passage import Passage
 from rag.text.sentences import sentences
+from storage.documents import Documents
 from storage.records import DocumentFact
 
 SEARCHED = 12
@@ -32,10 +35,34 @@ _MARKUP = re.compile(r"[|:：]|^---", re.MULTILINE)
 _LONGEST_SENTENCE = 1200  # characters
 
 
+class RowLibrary(Protocol):
+    """Library of one owner whose documents are rows."""
+
+    @property
+    def owner(self) -> str:
+        """The owner's id."""
+
+    @property
+    def documents(self) -> Documents:
+        """The documents in the ledger."""
+
+    def profiles(self) -> Mapping[str, DocumentProfile]:
+        """Return the profile of every document by its id."""
+
+    def facts_of(self, document_id: str) -> Sequence[DocumentFact]:
+        """Return the facts of a document; raises NotFound."""
+
+    def rarity(self, token: str) -> float:
+        """Return the inverse document frequency of a token."""
+
+    def retriever(self, name: str, k: int, *, document_ids: Collection[str] | None = None) -> BaseRetriever:
+        """Return the retriever of that name over all documents, or some of them."""
+
+
 class RowDocument:
     """Document of one owner, with a search among its own passages."""
 
-    def __init__(self, library: Library, document_id: str):
+    def __init__(self, library: RowLibrary, document_id: str):
         self.id = document_id
         self._library = library
         self.name = library.documents.get(document_id).name

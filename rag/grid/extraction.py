@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from rag.errors import Cancelled
 from rag.grid.cells import CellResult
 from rag.grid.columns import Column
-from rag.grid.document import RowDocument
+from rag.grid.document import RowDocument, RowLibrary
 from rag.grid.model_reading import read_by_model
 from rag.grid.rules import find_candidates, read_by_rules
 from rag.i18n import N_
-from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 
@@ -24,7 +23,7 @@ RULES = 3
 class CellReader:
     """Reads cells from the documents of one library, by a language model where there is one."""
 
-    def __init__(self, library: Library, llm: LanguageModel | None):
+    def __init__(self, library: RowLibrary, llm: LanguageModel | None):
         self._library, self._llm = library, llm
 
     @property

@@ -16,8 +16,8 @@ from rag.chat.scope import DocumentFilter
 from rag.errors import GridRefused
 from rag.grid.cells import CellQuote, CellResult, CellState, CellValue, value_from_json, value_to_json
 from rag.grid.columns import Column
+from rag.grid.document import RowLibrary
 from rag.i18n import N_
-from rag.ingest.library import Library
 from rag.jobs import Cancel, never
 from rag.models.protocol import Sent
 from storage.choices import Chosen
@@ -146,7 +146,7 @@ class Grids:
     def __init__(
         self,
         database: Database,
-        library: Library,
+        library: RowLibrary,
         open_reader: OpenReader,
         hidden: Callable[[], Collection[str]] = frozenset,
         with_model: Callable[[], bool] = never,
