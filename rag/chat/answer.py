@@ -28,7 +28,6 @@ from rag.chat.prompts import (
     summaries_text,
 )
 from rag.chat.rework import Rework, quotes_again
-from rag.chat.steps import interleaved, lane
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import Citation, cite
 from rag.errors import Cancelled
@@ -36,6 +35,7 @@ from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
+from rag.retrieval.fusion import interleaved, step_passages
 from rag.retrieval.sentences import Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
@@ -236,7 +236,7 @@ def _extracted_steps(
     lanes: list[Sequence[Passage]] = []
     quotes: list[StepQuote] = []
     for number, (words, asked) in enumerate(steps, 1):
-        found = lane(passages, number)
+        found = step_passages(passages, number)
         decision = decide(asked, found, rarity, middle=middle)
         picks = [] if decision.far else extract(asked, found, embedder=embedder)
         best, picks = _cited_first(found, picks, None)

@@ -47,12 +47,10 @@ from rag.chat.steps import (
     StepBudget,
     StepLimits,
     StepSearch,
-    interleaved,
     may_have_parts,
     plan_by_rule,
     plan_with,
     read_plan,
-    share,
 )
 from rag.chat.whole_answer import answer_whole
 from rag.chat.whole_question import WholeQuestion, whole_readings
@@ -69,6 +67,7 @@ from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
 from rag.retrieval.amounts import DEPTH, promote_amounts
 from rag.retrieval.degradation import DegradationRecorder, Degraded
+from rag.retrieval.fusion import interleaved, step_share
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
 
@@ -423,7 +422,7 @@ class RagPipeline:
         scale = scale_of(self.embedder)
         told: set[Aside] = set()
         named: list[str] = []
-        each = None if self.k is None else share(self.k, len(plan.steps))
+        each = None if self.k is None else step_share(self.k, len(plan.steps))
 
         def search(step: StandaloneQuestion) -> Generator[Aside, None, list[Passage]]:
             found = yield from _once(self._retrieve(step, turn, each), told, named)

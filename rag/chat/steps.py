@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from rag.chat.extractive import Decision
@@ -24,7 +24,8 @@ from rag.i18n import N_
 from rag.ingest.document_profile import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
-from rag.passage import Found, Passage
+from rag.passage import Passage
+from rag.retrieval.fusion import step_share
 from rag.retrieval.sentences import score_sentences
 from rag.text.dates import find_periods
 from rag.text.facts import names, nouns
@@ -36,7 +37,6 @@ TextsAbout = Callable[[str], Sequence[str]]
 """Returns passages of the documents that use some words most."""
 LEAST_JOINED = 2  # passages in which two words must stand joined to be one thing: "terms and conditions"
 MOST_STEPS = 4
-LEAST_EACH = 4  # passages of each step, where the search has as many: three may be there for their tables
 WHOLE_WEIGHT = 0.25  # of the whole question's results in the search of a step, whose own weigh 1
 MOST_CARRIED = 4  # names that a step takes over from an earlier one
 PLAN_TOKENS, STEP_TOKENS = 160, 60
@@ -78,7 +78,7 @@ class Planned:
 
     def counted(self, k: int | None) -> "Planned":
         """Return the plan with each step's share of `k` passages, where it found more."""
-        most = None if k is None else share(k, len(self.steps))
+        most = None if k is None else step_share(k, len(self.steps))
         steps = (
             replace(one, found=most) if most is not None and (one.found or 0) > most else one
             for one in self.steps
@@ -630,42 +630,3 @@ def other_words(step: str, whole: str, model: Callable[[list[dict[str, str]]], s
     if written and "\n" not in written and not rejection_reason(written, f"{step}\n{whole}", ()):
         return written
     return with_names(step, _subjects(whole, _code(whole)), _code(step), whole)
-
-
-def share(k: int, steps: int) -> int:
-    """Return how many passages each of some steps has among the sources.
-
-    >>> share(6, 2), share(20, 2)
-    (4, 10)
-    """
-    return max(LEAST_EACH, k // steps)
-
-
-def interleaved(lanes: Sequence[Sequence[Passage]], k: int | None) -> list[Passage]:
-    """Return the passages of several steps in turn, none twice, each marked with the steps that found it.
-
-    Each step has its share of `k`; None keeps them all.
-
-    >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
-    >>> [(p.id, list(p.found_by)) for p in interleaved([[one], [other, one]], 6)]
-    [('one', ['step 1', 'step 2']), ('other', ['step 2'])]
-    """
-    most = None if k is None else share(k, len(lanes)) * len(lanes)
-    turns = (one for turn in zip_longest(*lanes) for one in turn if one is not None)
-    kept = list({one.id: one for one in turns}.values())[:most]
-    return [replace(one, found_by={**_found_in(one, lanes), **one.found_by}) for one in kept]
-
-
-def _found_in(passage: Passage, lanes: Sequence[Sequence[Passage]]) -> dict[str, Found]:
-    return {
-        f"step {number}": Found(rank, one.score, one.score)
-        for number, lane in enumerate(lanes, 1)
-        for rank, one in enumerate(lane, 1)
-        if one.id == passage.id
-    }
-
-
-def lane(passages: Sequence[Passage], number: int) -> list[Passage]:
-    """Return the passages that a step found, best first."""
-    name = f"step {number}"
-    return sorted((one for one in passages if name in one.found_by), key=lambda one: one.found_by[name].rank)

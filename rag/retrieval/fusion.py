@@ -1,4 +1,4 @@
-"""Rank fusion: reciprocal ranks, or a weighted sum of normalised scores.
+"""Rank fusion: reciprocal ranks, a weighted sum of normalised scores, or the passages of steps in turn.
 
 Pure functions over rankings, ``[(id, score), ...]`` best first. An id counts at its best place; the result is
 ordered by score, then id. Scores that are not finite count as the lowest of their list.
@@ -6,13 +6,17 @@ ordered by score, then id. Scores that are not finite count as the lowest of the
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Literal
 
 from rag.index.vector_index import Ranking
+from rag.passage import Found, Passage
 
 Normaliser = Callable[[Sequence[float]], list[float]]
 Join = Literal["inner", "outer"]
 Ties = Literal["order", "share"]
+LEAST_EACH = 4  # passages of each step, where the search has as many: three may be there for their tables
 
 
 def rrf(
@@ -187,3 +191,42 @@ def _ordered(parts: Mapping[str, Iterable[float]]) -> dict[str, float]:
     """Sum and sort; `fsum` gives the same sum in whatever order the lists came."""
     sums = {id_: math.fsum(scores) for id_, scores in parts.items()}
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def step_share(k: int, steps: int) -> int:
+    """Return how many passages each of some steps has among the sources.
+
+    >>> step_share(6, 2), step_share(20, 2)
+    (4, 10)
+    """
+    return max(LEAST_EACH, k // steps)
+
+
+def interleaved(lanes: Sequence[Sequence[Passage]], k: int | None) -> list[Passage]:
+    """Return the passages of several steps in turn, none twice, each marked with the steps that found it.
+
+    Each step has its share of `k`; None keeps them all.
+
+    >>> one, other = (Passage(id_, "d", "a.pdf", "", 1, "", 0, 3, id_) for id_ in ("one", "other"))
+    >>> [(p.id, list(p.found_by)) for p in interleaved([[one], [other, one]], 6)]
+    [('one', ['step 1', 'step 2']), ('other', ['step 2'])]
+    """
+    most = None if k is None else step_share(k, len(lanes)) * len(lanes)
+    turns = (one for turn in zip_longest(*lanes) for one in turn if one is not None)
+    kept = list({one.id: one for one in turns}.values())[:most]
+    return [replace(one, found_by={**_found_in(one, lanes), **one.found_by}) for one in kept]
+
+
+def _found_in(passage: Passage, lanes: Sequence[Sequence[Passage]]) -> dict[str, Found]:
+    return {
+        f"step {number}": Found(rank, one.score, one.score)
+        for number, lane in enumerate(lanes, 1)
+        for rank, one in enumerate(lane, 1)
+        if one.id == passage.id
+    }
+
+
+def step_passages(passages: Sequence[Passage], number: int) -> list[Passage]:
+    """Return the passages that a step found, best first."""
+    name = f"step {number}"
+    return sorted((one for one in passages if name in one.found_by), key=lambda one: one.found_by[name].rank)
