@@ -412,9 +412,6 @@ def _as_citation(record: CitationRecord) -> Citation:
     return Citation(**told)
 
 
-_NOT_STORED = ("id", "about", "summaries")  # the last two are for the prompt, which is stored as it was sent
-
-
 def _passage(record: PassageRecord) -> Passage:
     kept = {
         key: value for key, value in asdict(record).items() if key not in ("number", "chunk_id", "found_by")

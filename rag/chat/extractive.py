@@ -27,8 +27,6 @@ DOUBTFUL = {
     "ko": "분명한 답을 찾지 못했습니다. 가장 가까운 구절:",
     "ja": "明確な答えは見つかりませんでした。最も近い抜粋:",
 }
-CARDS = 5
-"""Most quotes after the best one."""
 
 
 @dataclass(frozen=True)

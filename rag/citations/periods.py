@@ -80,11 +80,6 @@ class StatedTime:
             max(self.end, other.end),
         )
 
-    @property
-    def is_span(self) -> bool:
-        """True where only a length or a quarter is stated."""
-        return bool(self.months or self.quarter) and not (self.year or self.month)
-
 
 def agree(one: StatedTime, other: StatedTime, quarter_of: Callable[[StatedTime], int]) -> bool:
     """Return True where nothing that both state differs; `quarter_of` maps a period's end to its quarter."""

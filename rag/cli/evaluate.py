@@ -258,7 +258,6 @@ def _measure_retriever(
 
 # footnote eval citations
 LOWEST = 0.3
-UNVERIFIED = ("differs", "related", "unsupported")
 THRESHOLDS = tuple(round(LOWEST + 0.05 * step, 2) for step in range(15))
 
 

@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from rag.chat.corpus import History
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import Judgements
+from rag.text.normalize import replace_surrogates
 
 T = TypeVar("T")
 Lines = list[dict[str, Any]]
@@ -195,10 +196,12 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
     return QuestionSet(
         name=path.stem if path.is_file() else path.resolve().name,
         corpus=tuple(
-            Document(_writable(f"{entry.get('title') or ''}\n{entry['text']}".strip()), id=entry["_id"])
+            Document(
+                replace_surrogates(f"{entry.get('title') or ''}\n{entry['text']}".strip()), id=entry["_id"]
+            )
             for entry in passages
         ),
-        questions={id_: _writable(question["text"]) for id_, question in chosen.items()},
+        questions={id_: replace_surrogates(question["text"]) for id_, question in chosen.items()},
         judgements={id_: judgements[id_] for id_ in chosen},
         histories={id_: question["history"] for id_, question in chosen.items() if question.get("history")},
         rewrites={id_: question["rewrite"] for id_, question in chosen.items() if question.get("rewrite")},
@@ -206,8 +209,3 @@ def load(path: Path, *, limit: int | None = None) -> QuestionSet:
             id_: tuple(question["answers"]) for id_, question in chosen.items() if question.get("answers")
         },
     )
-
-
-def _writable(text: str) -> str:
-    """Replace lone surrogates, which JSON can hold and no index takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

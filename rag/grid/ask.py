@@ -16,10 +16,9 @@ from rag.grid.columns import Column
 from rag.grid.figures import counts, figures, is_confirmed
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.grid.terms import terms_of, words
-from rag.grid.value_text import value_text
+from rag.grid.value_text import folded_words, value_text
 from rag.grid.values import find_values
 from rag.i18n import N_, N_plural, translated
-from rag.text.normalize import normalize_with_offsets
 
 MAX_GRID_QUESTION = 1000  # characters
 LEAST_NAMED = 0.6  # share of a term's words that a question has where it names the column
@@ -130,7 +129,7 @@ def _target(question: str, named: Sequence[Column]) -> Column | None:
 
 def _by_name(question: str, rows: Sequence[DocumentRow]) -> list[_Filter]:
     """Return the filter by the documents that a question names by their files."""
-    said = _folded(question)
+    said = folded_words(question)
     found = {row.document.id: row.document.name for row in rows if _says(said, _stem(row.document.name))}
     if not found:
         return []
@@ -145,8 +144,8 @@ def _filters(
         return _yes_no(question, column) if column in named and operation_of(question) != "cells" else []
     if column.kind in ("money", "number", "date"):
         return _compared(question, column) if column in named else []
-    said = _folded(question)
-    values = {_folded(text) for row in rows for text in _texts(row.cell(column.id).value)}
+    said = folded_words(question)
+    values = {folded_words(text) for row in rows for text in _texts(row.cell(column.id).value)}
     held = {text for text in values if len(text) > 1 and _says(said, text)}
     if not held:
         return []
@@ -233,7 +232,7 @@ def told(row: DocumentRow, cell: DocumentCell) -> GridStatement:
 
 
 def _holds(row: DocumentRow, column: Column, wanted: set[str]) -> bool:
-    return any(_folded(text) in wanted for text in _texts(row.cell(column.id).value))
+    return any(folded_words(text) in wanted for text in _texts(row.cell(column.id).value))
 
 
 def _texts(value: CellValue | None) -> tuple[str, ...]:
@@ -254,9 +253,5 @@ def _says(text: str, words: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
 
 
-def _folded(text: str) -> str:
-    return " ".join(normalize_with_offsets(text).text.casefold().split())
-
-
 def _stem(name: str) -> str:
-    return _folded(re.sub(r"[-_]+", " ", name.rpartition("/")[2].rpartition(".")[0] or name))
+    return folded_words(re.sub(r"[-_]+", " ", name.rpartition("/")[2].rpartition(".")[0] or name))

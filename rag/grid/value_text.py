@@ -52,7 +52,7 @@ def value_key(value: CellValue) -> Hashable:
     """
     match value:
         case Words(text):
-            return "text", _folded(text)
+            return "text", folded_words(text)
         case Day(label, _):
             return "date", label
         case Amount(amount, unit):
@@ -60,7 +60,7 @@ def value_key(value: CellValue) -> Hashable:
         case YesNo(yes):
             return "yes", yes
         case Items(items):
-            return "items", frozenset(map(_folded, items))
+            return "items", frozenset(map(folded_words, items))
 
 
 def value_order(value: CellValue | None) -> tuple[int, str, Decimal, str]:
@@ -78,8 +78,9 @@ def value_order(value: CellValue | None) -> tuple[int, str, Decimal, str]:
         case Day(label, first):
             return 0, first.isoformat(), Decimal(0), label
         case _:
-            return 0, "", Decimal(0), _folded(value_text(value))
+            return 0, "", Decimal(0), folded_words(value_text(value))
 
 
-def _folded(text: str) -> str:
+def folded_words(text: str) -> str:
+    """Return the words of a text for comparison: normalised, without case."""
     return " ".join(normalize_with_offsets(text).text.casefold().split())

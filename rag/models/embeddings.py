@@ -23,6 +23,7 @@ from rag.models.hub import open_sentence_transformer
 from rag.models.llm_errors import host_of, idle_timeout_error, read_connection_error, read_status
 from rag.models.packaged import catalog as models
 from rag.models.packaged.catalog import Model
+from rag.text.normalize import replace_surrogates
 from rag.text.prompt_parts import count_tokens
 
 Floats = NDArray[np.float32]
@@ -96,7 +97,7 @@ class Embedder(Embeddings):
 
     def _embed(self, texts: Sequence[str], role: Role) -> Floats:
         begun = time.monotonic()
-        cut = [_replace_surrogates(text[:TEXT_CHARS]) for text in texts]
+        cut = [replace_surrogates(text[:TEXT_CHARS]) for text in texts]
         vectors = normalise(self._vectors(cut, role), len(texts), self.dimension, self.name)
         self.on_embedded(role, time.monotonic() - begun)
         return vectors
@@ -130,11 +131,6 @@ def normalise(vectors: Floats, count: int, dimension: int, name: str) -> Floats:
             )
         )
     return np.asarray(vectors / lengths, np.float32)
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def open_embedder(
@@ -294,7 +290,7 @@ class SentenceTransformersEmbedder(Embedder):
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text by the model's tokenizer."""
         tokenizer = self._model.tokenizer
-        return [len(tokenizer.encode(_replace_surrogates(text), add_special_tokens=False)) for text in texts]
+        return [len(tokenizer.encode(replace_surrogates(text), add_special_tokens=False)) for text in texts]
 
 
 def _fingerprint(weights: dict[str, Any]) -> str:
@@ -463,9 +459,7 @@ def _context_windows(hidden: Floats, texts: NDArray[np.int64], size: int, left: 
 
 def _lengths(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     """Return the tokens of each text, without those that a model adds at both ends."""
-    rows = tokenizer.encode_batch_fast(
-        [_replace_surrogates(text) for text in texts], add_special_tokens=False
-    )
+    rows = tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts], add_special_tokens=False)
     return [len(row.ids) for row in rows]
 
 

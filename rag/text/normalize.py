@@ -163,3 +163,8 @@ def clean(text: str) -> str:
     'abc\n'
     """
     return _LONE_SURROGATE.sub("\ufffd", _INVISIBLE.sub("", text))
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON can hold, and no tokenizer or index takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -463,10 +463,6 @@ def _is_content(words: Sequence[Word]) -> bool:
     return bool(_SENTENCE.search(text)) or (is_figure(text) and not Segment(words).is_year)
 
 
-def _has_leaders(words: Sequence[Word]) -> bool:
-    return bool(LEADERS.search(" ".join(word.text for word in words)))
-
-
 def _lines_of(words: Iterable[Word]) -> list[list[Word]]:
     """Return words line by line, from the top, each from the left."""
     lines: list[list[Word]] = []
