@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.ingest.document_profile import DocumentProfile
-from rag.retrieval.overview import asks_for_overview
+from rag.retrieval.question_type import asks_for_overview
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens
 

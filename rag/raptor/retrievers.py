@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 
 from rag.index.chunks import to_document
 from rag.raptor.tree import Forest, path_up
-from rag.retrieval.overview import asks_for_overview
+from rag.retrieval.question_type import asks_for_overview
 from rag.text.prompt_parts import count_tokens
 from rag.text.tokenize import tokens
 from storage.records import ChunkRecord

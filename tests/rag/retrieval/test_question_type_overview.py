@@ -1,6 +1,6 @@
 import pytest
 
-from rag.retrieval.overview import asks_for_overview
+from rag.retrieval.question_type import asks_for_overview
 
 WHOLE = [
     "Summarize the whole meeting.",
