@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import cast, get_args
+from typing import get_args
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
