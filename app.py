@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.application import routes as api_routes
+from api.connections import limit_connections
 from api.operations import admits_to_metrics, limit_malloc_arenas, operation_routes
 from api.security import SecurityMiddleware
 from rag.errors import SettingsError
@@ -106,6 +107,7 @@ def _explain(error: Exception) -> bool:
     return True
 
 
+limit_connections()
 ROUTES = [
     *operation_routes(services),
     *api_routes(services),

@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from api.application import routes
+from api.connections import LimitedConnection
 from api.operations import limit_malloc_arenas, operation_routes
 from api.security import HEADERS, SecurityMiddleware
 from rag.errors import SettingsError
@@ -60,10 +61,13 @@ def serve(services: Services, host: str, port: int, *, say: Callable[[str], None
         services.announce(f"http://{'127.0.0.1' if _is_any(host) else host}:{bound}")
         say(f"Footnote answers at http://{host}:{bound}/api and /v1, with a key. Stop it with Ctrl-C.")
 
+    app = create_app(services, hosts=[host, *services.settings.allowed_hosts], started=started)
     config = uvicorn.Config(
-        create_app(services, hosts=[host, *services.settings.allowed_hosts], started=started),
+        app,
         host=host,
         port=port,
+        http=LimitedConnection,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -79,6 +83,7 @@ def serve(services: Services, host: str, port: int, *, say: Callable[[str], None
             f"The port {port} at {host} cannot be used. Choose another with --port."
         ) from error
     with listening:
+        listening.listen(config.backlog)  # the address is told before uvicorn accepts connections
         bound = listening.getsockname()[1]
         uvicorn.Server(config).run(sockets=[listening])
 

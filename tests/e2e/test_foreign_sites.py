@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -71,3 +72,28 @@ def test_no_site_may_send_the_page_commands(server: Server):
 def test_no_route_answers_under_another_name(server: Server, path: str):
     assert asked(server, path, "evil.example")[0] == 421
     assert asked(server, path, "localhost")[0] != 421
+
+
+UPGRADE = (
+    b"Host: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"POST /_stcore/stream HTTP/1.1\r\n" + UPGRADE + b"Content-Length: 3\r\n\r\nabc",
+        b"POST /_stcore/stream HTTP/1.1\r\n" + UPGRADE + b"\r\n",
+        b"GET /_stcore/stream HTTP/1.1\r\n" + UPGRADE + b"X: " + b"a" * 9000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + UPGRADE + b"X: a\r\n" * 200 + b"\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 70_000,
+        b"GET /\x00 HTTP/1.1\r\n\r\n",
+    ],
+    ids=["a body", "a POST", "a long header", "many headers", "an endless header", "a null"],
+)
+def test_a_request_that_the_page_cannot_read_is_refused_at_once(server: Server, request_: bytes):
+    host, _, port = urlsplit(server.url).netloc.partition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(request_)
+        assert connection.recv(1 << 16)[9:10] == b"4"
