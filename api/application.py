@@ -25,7 +25,7 @@ from api import (
     webhooks,
 )
 from api.access import KeyMiddleware
-from api.limits import BodyLimits
+from api.limits import BodyLimits, WholeBody
 from rag.services import Services
 from storage.errors import FootnoteError
 
@@ -69,7 +69,7 @@ def create_api(services: Callable[[], Services]) -> FastAPI:
         chat_completions,
     ):
         api.include_router(resource.router)
-    api.add_middleware(BodyLimits, upload_mb=lambda: services().settings.max_upload_mb)
+    api.add_middleware(BodyLimits, upload_mb=_upload_mb(services))
     api.add_middleware(KeyMiddleware, services=services)  # the outer one: nothing is read without a key
     generated = api.openapi
     api.openapi = lambda: _with_security(generated())  # type: ignore[method-assign]
@@ -82,8 +82,13 @@ def routes(services: Callable[[], Services], *, page: bool = True) -> list[Route
     Links that lead to the page are given where it is served too.
     """
     api = create_api(services)
-    tools = KeyMiddleware(ToolsOnDemand(api, page=page), services=services)
+    bounded = BodyLimits(WholeBody(ToolsOnDemand(api, page=page)), upload_mb=_upload_mb(services))
+    tools = KeyMiddleware(bounded, services=services)
     return [*(Route(f"{prefix}{{path:path}}", api) for prefix in PREFIXES), Route(MCP_PATH, tools)]
+
+
+def _upload_mb(services: Callable[[], Services]) -> Callable[[], int]:
+    return lambda: services().settings.max_upload_mb
 
 
 class ToolsOnDemand:

@@ -2,10 +2,11 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import error_response
@@ -46,6 +47,46 @@ class BodyLimits:
             return
         seconds = UPLOAD_SECONDS if uploads else self.json_seconds
         await self.app(scope, _Bounded(receive, most, sentence, self.idle, seconds), send)
+
+
+@dataclass(frozen=True)
+class WholeBody:
+    """ASGI middleware that reads a body to its end before the application sees the request.
+
+    For applications that answer no HTTPException: a body that BodyLimits refuses is answered here.
+    """
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with the body that was read, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            parts = [part async for part in _parts(receive)]
+        except HTTPException as refused:
+            answer = error_response(scope["path"], refused.status_code, refused.detail, refused.headers)
+            await answer(scope, receive, send)
+            return
+        except ClientDisconnect:
+            return
+        read: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+
+        async def again() -> Message:
+            return read.pop() if read else await receive()
+
+        await self.app(scope, again, send)
+
+
+async def _parts(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
 
 
 class _Bounded:

@@ -16,9 +16,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import Field
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
+
+from api.problems import error_response
 
 PART = 20_000  # characters of a document that are read at once
 AROUND = 300  # characters on either side of a passage
@@ -28,6 +31,8 @@ means that the documents say it."""
 CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 """Host names are checked by the middleware of the whole server, and each request needs a key."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+BY_POST = "Tools are called with POST. See docs/user/mcp.md."
+IN_JSON = "A message to the tools is JSON. Send it with “Content-Type: application/json”."
 NOT_FOR_AGENTS = ("found_by", "timings_ms", "usage", "sha256")
 
 Names = Annotated[
@@ -221,7 +226,14 @@ class McpEndpoint:
         self._server = DocumentTools(self._connect).server()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer a request. There is nothing to listen to with GET, and no session to end with DELETE."""
+        if scope["method"] != "POST":
+            await error_response(scope["path"], 405, BY_POST, {"Allow": "POST"})(scope, receive, send)
+            return
+        kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            await error_response(scope["path"], 415, IN_JSON)(scope, receive, send)
+            return
         self._server.streamable_http_app(
             json_response=True, stateless_http=True, transport_security=CHECKED_BEFORE
         )
