@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -51,6 +52,7 @@ def create_api(services: Callable[[], Services]) -> FastAPI:
         exception_handlers={
             FootnoteError: problems.on_footnote_error,
             HTTPException: problems.on_http_error,
+            ClientDisconnect: problems.on_disconnect,
             RequestValidationError: problems.on_invalid,
             Exception: problems.on_unexpected,
         },

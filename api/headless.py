@@ -1,6 +1,7 @@
 """Server of the HTTP interface without the page: `footnote serve --no-ui`."""
 
 import logging
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -8,14 +9,17 @@ from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from api.application import routes
 from api.connections import LimitedConnection
 from api.operations import limit_malloc_arenas, operation_routes
+from api.problems import on_http_error, on_unexpected
 from api.security import HEADERS, SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import ip_address, is_loopback
+from rag.logs import count_errors, write_lines
 from rag.services import Services
 from storage.errors import FootnoteError
 
@@ -50,12 +54,15 @@ def create_app(
         routes=[*operation_routes(lambda: services), *routes(lambda: services, page=False)],
         middleware=[guard],
         lifespan=lifespan,
+        exception_handlers={HTTPException: on_http_error, Exception: on_unexpected},
     )
 
 
 def serve(services: Services, host: str, port: int, *, say: Callable[[str], None]) -> None:
     """Serve until a signal ends it; `say` is told the address. Raises SettingsError where it is taken."""
     limit_malloc_arenas()
+    write_lines(sys.stderr)
+    count_errors(services.metrics.error)
 
     def started() -> None:
         services.announce(f"http://{'127.0.0.1' if _is_any(host) else host}:{bound}")

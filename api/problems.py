@@ -133,6 +133,11 @@ async def on_invalid(request: Request, error: Exception) -> JSONResponse:
     return error_response(request.url.path, 422, invalid_sentence(error.errors()))
 
 
+async def on_disconnect(request: Request, _: Exception) -> JSONResponse:
+    """Answer nobody: the client went away within its own body."""
+    return error_response(request.url.path, 400, NOT_READ)
+
+
 async def on_unexpected(request: Request, error: Exception) -> JSONResponse:
     """Answer a request that failed; the log has the traceback."""
     log.error("A request failed", exc_info=error)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.problems import error_response
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -15,6 +17,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 STREAMLIT_METRICS = "/_stcore/metrics"
+FOR_PROGRAMS = ("/api/", "/v1/", "/mcp")  # paths whose refusals are read by programs
 UNKNOWN_HOST = (
     "Footnote does not answer to this host name. Open it by a name in server.allowedHosts "
     "(docs/operator/sign-in.md), or add this one there."
@@ -68,4 +71,8 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": "unknown host"})
         return
-    await PlainTextResponse(f"{UNKNOWN_HOST}\n", 421)(scope, receive, send)
+    if scope["path"].startswith(FOR_PROGRAMS):
+        refusal: Response = error_response(scope["path"], 421, UNKNOWN_HOST)
+    else:
+        refusal = PlainTextResponse(f"{UNKNOWN_HOST}\n", 421)
+    await refusal(scope, receive, send)
