@@ -5,12 +5,19 @@ The routes are found by reflection: a new one without a case here fails the firs
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
 
 from api.application import create_api
+from api.headless import create_app
+from benchmarks import isolation
+from rag.services import Services
 from tests.api.conftest import QUESTION, SECRET, ApiServer
+from tests.api.test_mcp import over_http, refused
+from tests.rag.isolation import Leaks, queries
 from tests.storage.test_owners import belongings
 
 CHAT = {"messages": [{"role": "user", "content": "mine?"}]}
@@ -136,16 +143,28 @@ def sent(client: httpx.Client, method: str, path: str, request: dict, ids: dict[
 
 
 def told(response: httpx.Response, ids: dict[str, str]) -> tuple[int, str]:
-    text = response.text
+    return response.status_code, _without(response.text, ids)
+
+
+def _without(text: str, ids: dict[str, str]) -> str:
     for id_ in sorted(ids.values(), key=len, reverse=True):
         text = text.replace(id_, "…") if len(id_) > 1 else text
-    return response.status_code, text
+    return text
 
 
 def found_routes() -> Iterator[tuple[str, str]]:
     api = create_api(lambda: pytest.fail("no service is needed"))
     for path, methods in api.openapi()["paths"].items():
         yield from ((method.upper(), path) for method in methods)
+
+
+def test_nothing_is_served_beside_the_routes_with_cases_and_what_the_operator_reads():
+    there = {route.path for route in create_app(served_by_nobody()).routes}
+    assert there == {"/healthz", "/readyz", "/metrics", "/api/{path:path}", "/v1/{path:path}", "/mcp"}
+
+
+def served_by_nobody() -> Services:
+    return cast(Services, None)  # the routes are only counted
 
 
 def test_every_route_has_a_case():
@@ -161,6 +180,38 @@ def test_a_strangers_id_is_an_id_that_does_not_exist(served: ApiServer, ids, met
         came = sent(emil, method, path, request_, ids)
         assert came.status_code == 404, came.text
         assert told(came, ids) == told(sent(emil, method, path, request_, made_up), made_up)
+
+
+# Of each tool of agents, its arguments with an id in them.
+TOOLS: dict[str, list[dict]] = {
+    "search_documents": [
+        {"query": "words", "documents": ["{document}"]},
+        {"query": "words", "collections": ["{collection}"]},
+    ],
+    "ask_documents": [
+        {"question": "mine?", "documents": ["{document}"]},
+        {"question": "mine?", "collections": ["{collection}"]},
+    ],
+    "read_passage": [{"document_id": "{document}", "start": 0, "end": 5}],
+    "read_document": [{"document_id": "{document}"}],
+    "list_documents": [{"collection": "{collection}"}],
+    "verify_statement": [
+        {"statement": "These are words.", "documents": ["{document}"]},
+        {"statement": "These are words.", "collections": ["{collection}"]},
+    ],
+}
+
+
+async def test_a_strangers_id_is_an_id_that_does_not_exist_for_every_tool(served: ApiServer, ids):
+    made_up = {name: NOBODYS if len(id_) >= 16 else id_ for name, id_ in ids.items()}
+    async with over_http(served.url, served.keys["emil"]) as agent:
+        assert {tool.name for tool in (await agent.list_tools()).tools} == set(TOOLS)
+        for tool, calls in TOOLS.items():
+            for arguments in calls:
+                came = await refused(agent, tool, **fill(arguments, ids))
+                nobodys = await refused(agent, tool, **fill(arguments, made_up))
+                assert "There is no" in came, (tool, came)
+                assert _without(came, ids) == _without(nobodys, made_up), tool
 
 
 @pytest.mark.parametrize(("method", "path"), CASES)
@@ -218,6 +269,21 @@ def test_no_passage_of_another_person_is_ever_found(served: ApiServer):
             his = bob.post("/api/search", json=asked).json()["passages"]
             assert not {one["text"] for one in hers} & {one["text"] for one in his}
             assert SECRET.split("\n\n")[1].strip() not in str(hers)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(40, id="40"),
+        pytest.param(
+            1000, marks=[pytest.mark.slow(reason="asks 7,000 questions"), pytest.mark.timeout(3600)]
+        ),
+    ],
+)
+async def test_seven_ways_of_asking_over_http_and_tools_find_nothing_of_another(tmp_path: Path, asked: int):
+    with isolation.served(tmp_path, 8) as (url, key, hers):
+        found = await isolation.leaks_over_http(url, key, hers, queries(asked))
+    assert found == dict.fromkeys(isolation.OVER_HTTP, Leaks(asked, 0, 0))
 
 
 def test_no_key_is_logged(served: ApiServer, caplog: pytest.LogCaptureFixture):
