@@ -60,6 +60,16 @@ def engine(url: str) -> Engine:
         ) from error
 
 
+def reach(url: str) -> None:
+    """Connect, and read and write nothing. Raises StorageError where the server does not let us in."""
+    asked = engine(url)
+    try:
+        with explained(), asked.connect():
+            pass
+    finally:
+        asked.dispose()
+
+
 def lock_owner(connection: Connection, owner: str | None) -> None:
     """Wait until no other transaction writes an owner's rows, in any process; None: anybody's rows.
 

@@ -22,7 +22,7 @@ from rag.models.local.catalog import ModelChoice
 from rag.models.local.server import free_memory
 from rag.models.packaged.catalog import find, is_ready
 from rag.settings import Settings, redacted
-from storage import sqlite
+from storage import postgres, sqlite
 from storage.errors import DataDirectoryLocked
 from storage.lock import DataDirectoryLock
 
@@ -210,7 +210,7 @@ def check_lock(directory: Path) -> Finding:
     """Check that the data directory can be used, or is used by a running Footnote."""
     if not directory.exists():
         parent = _existing(directory)
-        if os.access(parent, os.W_OK):
+        if parent.is_dir() and os.access(parent, os.W_OK):
             return Finding("ok", f"{directory.absolute()} is made at the first start.")
         cure = "Give yourself the right to, or choose another one (FOOTNOTE_DATA)."
         return Finding("failed", f"{directory.absolute()} cannot be made in {parent}.", cure)
@@ -224,9 +224,10 @@ def check_lock(directory: Path) -> Finding:
 
 
 def check_database(settings: Settings) -> Finding:
-    """Check the ledger's file without writing to it, also while the app runs."""
+    """Check the ledger's server, or its file without writing to it, also while the app runs."""
     if settings.database_url:
-        return Finding("ok", "The ledger is on a server, which the start asks.")
+        postgres.reach(settings.database_url)
+        return Finding("ok", "Its server answers.")
     return _sqlite_file(
         settings.data / sqlite.LEDGER,
         "Restore a backup with `footnote restore FILE`; older ones are in its folder backups.",

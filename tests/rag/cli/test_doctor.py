@@ -1,7 +1,10 @@
 """`footnote doctor`: what is found, the cure of what is not well, and the exit status."""
 
 import json
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from rag import cli
 from storage.lock import DataDirectoryLock
 from tests.s3 import Link, environment, new_address
+from tests.storage.postgres import programs, running
 
 CHECKS = [
     *("Python", "disk", "memory", "port", "embedding model", "language model"),
@@ -79,6 +83,7 @@ def test_a_running_app_and_its_port_are_named(capsys, data: Path):
         ),
         ({"VECTOR_STORE": "no.such:Store"}, "vector store", "no.such"),
         ({"OBJECTS": "s3://bucket/prefix"}, "originals", "does not answer"),
+        ({"DATABASE_URL": "postgresql+psycopg://u:s@127.0.0.1:9/d"}, "database", "See that the server runs"),
     ],
 )
 def test_a_part_of_the_settings_that_is_away_fails(
@@ -104,6 +109,45 @@ def test_an_object_store_is_tried_and_named_without_its_endpoint(
     assert found["originals"]["found"] == f"'{address}' can be written, read and deleted."
     s3_link.cut()
     assert doctor(capsys, tmp_path / "data")[0] == 1
+
+
+def test_a_ledger_on_a_server_is_reached(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    if programs() is None:
+        pytest.skip("no initdb here: install PostgreSQL")
+    with running() as server:
+        monkeypatch.setenv("FOOTNOTE_DATABASE_URL", server.url)
+        status, found = doctor(capsys, tmp_path / "data")
+        assert (status, found["database"]["found"]) == (0, "Its server answers.")
+
+
+def test_a_data_directory_within_a_file_fails_with_what_to_choose(capsys, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    status, found = doctor(capsys, tmp_path / "file" / "data")
+    assert (status, found["data directory"]["level"]) == (1, "failed")
+    assert "FOOTNOTE_DATA" in found["data directory"]["cure"]
+
+
+@pytest.mark.parametrize(
+    ("options", "check", "cure"),
+    [("size=8m", "disk", "Make room there"), ("size=8m,ro", "data directory", "right to write")],
+)
+def test_a_disk_that_is_full_or_read_only_fails_with_its_cure(
+    tmp_path: Path, options: str, check: str, cure: str
+):
+    script = 'mount -t tmpfs -o "$1" tmpfs "$2" || exit 99; exec "$3" -m rag.cli --data "$2" doctor --json'
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", options, tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
+    try:
+        done = subprocess.run(
+            [*command, sys.executable], capture_output=True, text=True, env=environment, cwd=tmp_path.parent
+        )
+    except FileNotFoundError:
+        pytest.skip("no unshare here to make a small disk with")
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip("this system lets nobody make a small disk: " + done.stderr)
+    found = {one["check"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert (done.returncode, found[check]["level"]) == (1, "failed"), done.stderr
+    assert cure in found[check]["found"] + found[check]["cure"]
 
 
 def test_a_missing_program_is_a_warning_with_its_cure(
