@@ -7,7 +7,7 @@ WORKDIR /src
 COPY . .
 # Chroma names kubernetes for its cluster, which is not run here: 126 MB.
 RUN python3 -m venv /opt/footnote \
- && /opt/footnote/bin/pip install --no-cache-dir --constraint constraints.txt '.[gdrive,ja,ko,objects,oidc,postgres]' \
+ && /opt/footnote/bin/pip install --no-cache-dir --constraint constraints.txt '.[gdrive,ja,ko,lance,objects,oidc,postgres]' \
  && /opt/footnote/bin/pip uninstall --yes kubernetes
 RUN FOOTNOTE_MODEL_CACHE=/opt/models /opt/footnote/bin/footnote model fetch
 

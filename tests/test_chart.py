@@ -12,6 +12,9 @@ ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 
 
+PLACES = {"lance", "objects", "postgres"}  # extras of what FOOTNOTE_... can name beside the data directory
+
+
 def filled(text: str) -> str:
     """Return a template with every block taken once, and each action replaced by a word."""
     lines = [line for line in text.splitlines() if not re.fullmatch(rf"\s*{ACTION.pattern}\s*", line)]
@@ -44,3 +47,8 @@ def test_the_pod_is_walled_in_as_the_image_is_made_to_be():
     assert walls["readOnlyRootFilesystem"] and not walls["allowPrivilegeEscalation"]
     assert walls["capabilities"] == {"drop": ["ALL"]}
     assert {mount["name"] for mount in container["volumeMounts"]} >= {"data", "tmp"}
+
+
+def test_the_image_has_the_packages_of_every_place_that_documents_can_be_kept_in():
+    (extras,) = re.findall(r"'\.\[([\w,-]+)\]'", (CHART.parents[2] / "Dockerfile").read_text())
+    assert set(extras.split(",")) >= PLACES
