@@ -123,10 +123,10 @@ def test_a_hostile_request_is_answered_in_words(server: ServedProcess, case: Cas
     got = sent(server, case)
     assert is_in_words(case, got), got
     assert MARK.encode() not in got.body and b"whale oil" not in got.body
-    assert answers(server)
 
 
 def test_what_was_sent_failed_nowhere_and_is_not_in_the_log(server: ServedProcess):
+    assert answers(server)
     log = server.log.read_text()
     assert "A request failed" not in log and "Traceback" not in log, log
     assert not any(word in log for word in ("passwd", "evil.example", "DROP TABLE", server.keys["ann"][21:]))
