@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from storage import audit_log
 from storage.database import OwnerStore
-from storage.documents import edition
+from storage.documents import due_to_be_split
 from storage.errors import NameRefused, NotFound
 from storage.i18n import N_
 from storage.tables import (
@@ -151,14 +151,8 @@ class Collections(OwnerStore):
 
     def due(self) -> Sequence[str]:
         """List the ready documents whose chunking is not that of their collection, oldest first."""
-        ready = (
-            select(Document.id, Document.edition, CollectionRow.splitting)
-            .outerjoin(CollectionRow, CollectionRow.id == Document.collection_id)
-            .where(Document.owner == self._owner, Document.state == "ready")
-        )
         with self._database.reading() as session:
-            rows = session.execute(ready.order_by(Document.created, Document.id))
-            return [id_ for id_, split, wanted in rows if split != edition(wanted)]
+            return due_to_be_split(session, self._owner)
 
     def _counted(self) -> Select[CollectionRow, int]:
         inside = Document.collection_id == CollectionRow.id, Document.replaces.is_(None)

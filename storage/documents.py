@@ -1,12 +1,12 @@
 """Documents of one owner: their state, text, pages and chunks, and the state of their indexes."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from storage import audit_log, jobs
@@ -28,6 +28,7 @@ from storage.records import (
 from storage.tables import (
     ChoiceRow,
     Chunk,
+    CollectionRow,
     Document,
     DocumentFactsRow,
     DocumentTag,
@@ -43,6 +44,7 @@ from storage.tables import (
     insert_rows,
     new_id,
     now,
+    raise_index_version,
     storable,
     to_record,
 )
@@ -95,6 +97,8 @@ def delete_documents(session: Session, rows: Sequence[Document]) -> None:
         jobs.end_all(session, row.owner, [row.id])
         session.delete(row)
     session.flush()
+    if rows:
+        raise_index_version(session, rows[0].owner)
 
 
 def document_record(row: Document) -> DocumentRecord:
@@ -235,6 +239,10 @@ def _facts(values: Sequence[Sequence[Any]]) -> tuple[DocumentFact, ...]:
 
 
 # Index states
+_VERSION = Lookup(
+    select(UserRow.index_version).where(UserRow.id == bindparam("owner")),
+    UserRow.id,
+)
 _STATES = Lookup(
     select(IndexStateRow.name, IndexStateRow.state).where(IndexStateRow.owner == bindparam("owner")),
     IndexStateRow.name,
@@ -243,6 +251,25 @@ _STATES = Lookup(
 
 class IndexStates(OwnerStore):
     """Replacement of one owner's index by another in one commit."""
+
+    def begin(
+        self, index: str, state: dict[str, Any], *, after: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Record the state of an index where it is still `after`, None where it has none; return its state.
+
+        So of two processes that begin the same index both use the one that was recorded first.
+        """
+        with self._database.writing(self._owner) as session:
+            ensure_user(session, self._owner)
+            row = session.get(IndexStateRow, (self._owner, index))
+            if row is None and after is None:
+                session.add(IndexStateRow(owner=self._owner, name=index, state=state))
+            elif row is not None and row.state == after:
+                row.state = state
+            else:
+                return {} if row is None else dict(row.state)
+            raise_index_version(session, self._owner)
+            return state
 
     def replace(self, current: str, staged: str) -> None:
         """Give the state of the `staged` index to the `current` one, and forget the staged one.
@@ -259,6 +286,7 @@ class IndexStates(OwnerStore):
             session.execute(delete(IndexStateRow).where(*both))
             session.expunge_all()
             session.add(IndexStateRow(owner=self._owner, name=current, state=state))
+            raise_index_version(session, self._owner)
             if "fingerprint" not in state:
                 return
             for branch in session.scalars(select(TreeBranch).where(TreeBranch.owner == self._owner)):
@@ -310,6 +338,11 @@ class Documents(OwnerStore):
         """Return True where this owner has such a document."""
         with self._database.reading() as session:
             return session.scalar(self._mine().where(Document.id == document_id)) is not None
+
+    def has_content(self, sha256: str) -> bool:
+        """Return whether a document of this owner has this content."""
+        with self._database.reading() as session:
+            return find_by_content(session, self._owner, sha256) is not None
 
     def text(self, document_id: str) -> str:
         """Return the canonical text; NotFound also before the document has been parsed."""
@@ -372,6 +405,8 @@ class Documents(OwnerStore):
             if row.state != state and (event := _EVENTS.get(state)) is not None:
                 queue_event(session, self._owner, event, document_id=row.id)
             before, row.state, row.reason, row.updated = row.state, state, reason, now()
+            if before != state and {before, state} & {*SEARCHABLE}:
+                raise_index_version(session, self._owner)
             if JOB_IN.get(before) != JOB_IN.get(state):
                 if before in JOB_IN:
                     jobs.end(session, self._owner, JOB_IN[before], row.id)
@@ -429,6 +464,8 @@ class Documents(OwnerStore):
             _place_figures(session, row.id, figures)
             row.page_count, row.chunk_count = len(pages) or None, len(chunks)
             row.updated = now()
+            if row.state in SEARCHABLE:
+                raise_index_version(session, self._owner)
 
     def chunks(self, document_id: str) -> Sequence[ChunkRecord]:
         """List the chunks of one document in order."""
@@ -498,7 +535,7 @@ class Documents(OwnerStore):
         Absent are chunks of unknown documents, of a pending replacement, and of another edition. Descriptions
         of figures are of every edition.
         """
-        wanted = {id_: id_.rpartition("-")[0].partition(".")[::2] for id_ in ids}
+        wanted = {id_: _edition_of(id_) for id_ in ids}
         documents = list({document_id for document_id, _ in wanted.values()})
         rows = self._database.look_up(_NAMES, documents, self._owner)
         found = {(id_, of): (id_, name) for id_, edition, name in rows for of in (edition, _FIGURE_EDITION)}
@@ -507,10 +544,13 @@ class Documents(OwnerStore):
     def chunk_ids(self, *, searchable: bool = True) -> set[str]:
         """Return the ids of what belongs in the indexes, chunks and descriptions, or of all in any state."""
         mine = [Document.owner == self._owner, *([Document.state.in_(SEARCHABLE)] if searchable else [])]
-        chunks = select(Chunk.id).join(Document, Document.id == Chunk.document_id).where(*mine)
-        figures = select(FigureRow.id).join(Document, Document.id == FigureRow.document_id).where(*mine)
         with self._database.reading() as session:
-            return {*session.scalars(chunks), *session.scalars(figures)}
+            return _indexed_ids(session, *mine)
+
+    def chunk_ids_in(self, states: Sequence[State]) -> set[str]:
+        """Return the ids of what belongs in the indexes of documents in some states."""
+        with self._database.reading() as session:
+            return _indexed_ids(session, Document.owner == self._owner, Document.state.in_(states))
 
     def promote(self, document_id: str) -> str | None:
         """Promote a replacement, in one commit; return the id of the document it replaced.
@@ -528,6 +568,7 @@ class Documents(OwnerStore):
                 mine = Document.id == replaced, Document.owner == self._owner
                 jobs.end_all(session, self._owner, [replaced])
                 session.execute(delete(Document).where(*mine))
+                raise_index_version(session, self._owner)
             return replaced
 
     def delete(self, document_id: str) -> None:
@@ -535,6 +576,7 @@ class Documents(OwnerStore):
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, Document, document_id))
             jobs.end_all(session, self._owner, [document_id])
+            raise_index_version(session, self._owner)
             audit_log.note(session, self._owner, "document_removed", document=document_id)
 
     def index_state(self, index: str) -> dict[str, Any] | None:
@@ -550,6 +592,27 @@ class Documents(OwnerStore):
             session.execute(delete(IndexStateRow).where(*mine))
             if state is not None:
                 session.add(IndexStateRow(owner=self._owner, name=index, state=state))
+            raise_index_version(session, self._owner)
+
+    def index_version(self) -> int:
+        """Return a number that is raised by whatever changes what searches find."""
+        rows = self._database.look_up(_VERSION, [self._owner], self._owner)
+        return next((int(version) for (version,) in rows), 0)
+
+    def raise_index_version(self) -> None:
+        """Note that an index was changed after the commit that names the change."""
+        with self._database.writing(self._owner) as session:
+            raise_index_version(session, self._owner)
+
+    def strays(self, ids: Collection[str]) -> set[str]:
+        """Return those ids of index entries that no document has, in any state.
+
+        Left out are those of documents that are due to be split anew: their new chunks are indexed first.
+        """
+        with self._database.reading() as session:  # all of it at one moment
+            known = _indexed_ids(session, Document.owner == self._owner)
+            due = set(due_to_be_split(session, self._owner))
+        return {id_ for id_ in ids if id_ not in known and _edition_of(id_)[0] not in due}
 
     def count(self) -> int:
         """Count the documents without pending replacements."""
@@ -566,6 +629,30 @@ class Documents(OwnerStore):
 
     def _mine(self) -> Select[Document]:
         return select(Document).where(Document.owner == self._owner)
+
+
+def due_to_be_split(session: Session, owner: str) -> list[str]:
+    """List the ready documents whose chunking is not that of their collection, oldest first."""
+    ready = (
+        select(Document.id, Document.edition, CollectionRow.splitting)
+        .outerjoin(CollectionRow, CollectionRow.id == Document.collection_id)
+        .where(Document.owner == owner, Document.state == "ready")
+    )
+    rows = session.execute(ready.order_by(Document.created, Document.id))
+    return [id_ for id_, split, wanted in rows if split != edition(wanted)]
+
+
+def _indexed_ids(session: Session, *mine: ColumnElement[bool]) -> set[str]:
+    """Return the ids of the chunks, and of the described figures, of some documents."""
+    chunks = select(Chunk.id).join(Document, Document.id == Chunk.document_id).where(*mine)
+    figures = select(FigureRow.id).join(Document, Document.id == FigureRow.document_id).where(*mine)
+    return {*session.scalars(chunks), *session.scalars(figures)}
+
+
+def _edition_of(chunk_id: str) -> tuple[str, str]:
+    """Return a chunk's document and edition: ``("5f0c", "900.100.0")`` of ``"5f0c.900.100.0-00003"``."""
+    document_id, _, of = chunk_id.rpartition("-")[0].partition(".")
+    return document_id, of
 
 
 def _follow_replacement(session: Session, replaced: str, successor: str) -> None:

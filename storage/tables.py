@@ -28,6 +28,7 @@ from sqlalchemy import (
     select,
     text,
     true,
+    update,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -175,6 +176,7 @@ class UserRow(Base):
     removing: Mapped[datetime | None]
     limits: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     language: Mapped[str | None]
+    index_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
 
 
 class AccountRemoval(Base):
@@ -218,6 +220,18 @@ def ensure_user(session: Session, owner: str) -> None:
     if not require_open_account(session, owner):
         session.add(UserRow(id=owner, created=now()))
         session.flush()
+
+
+def raise_index_version(session: Session, owner: str) -> None:
+    """Raise an owner's number in the commit that changes what their searches find.
+
+    Another process whose indexes are older than that looks at them again before it searches.
+    """
+    session.connection().execute(_RAISE, {"owner": owner})
+
+
+_RAISE = update(table_of(UserRow)).where(table_of(UserRow).c.id == bindparam("owner"))
+_RAISE = _RAISE.values(index_version=UserRow.index_version + 1)
 
 
 class ConversationRow(Base):

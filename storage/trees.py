@@ -19,6 +19,7 @@ from storage.tables import (
     insert_rows,
     new_id,
     now,
+    raise_index_version,
     to_record,
 )
 
@@ -146,6 +147,7 @@ class Trees(OwnerStore):
             for batch in batches(gone):
                 session.execute(delete(TreeNode).where(TreeNode.id.in_(batch)))
             row.state, row.left_out, row.updated = "ready", left_out, now()
+            raise_index_version(session, self._owner)
             return gone
 
     def drop(self, document_id: str | None) -> None:

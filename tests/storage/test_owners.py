@@ -49,6 +49,11 @@ DOCUMENTS = {
     "list": None,
     "unfinished": None,
     "chunk_ids": None,
+    "chunk_ids_in": None,
+    "strays": None,
+    "has_content": None,
+    "index_version": None,
+    "raise_index_version": None,
     "index_state": None,
     "set_index_state": None,
     "chunks_by_id": None,
@@ -486,6 +491,14 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     assert len(documents.chunk_ids()) == 2
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
     assert documents.index_state("vectors") == {"model": "bob"}
+    hers = Documents(database, "ann")
+    assert documents.strays(hers.chunk_ids()) == hers.chunk_ids()
+    assert len(documents.chunk_ids_in(["ready", "searchable_by_words"])) == 2
+    hers.add("new.txt", "9" * 64, 1)
+    assert hers.has_content("9" * 64) and not documents.has_content("9" * 64)
+    before = hers.index_version()
+    documents.raise_index_version()
+    assert hers.index_version() == before
     assert Conversations(database, "carl").list("why") == []
     held = [item.document_id for item in SourceItems(database, "ann").list(everyone["source"])]
     assert SourceItems(database, "ann").origins(held) == {held[0]: ("Reports",)}
