@@ -69,11 +69,9 @@ class LanceWordIndex(LexicalIndex):
             raise ValueError("A LanceWordIndex needs a directory.")
         self._opened: LanceTable | None = None
         self._known = _Known()
-        if not (self._objects or ON_DISK).exists(self._directory):
-            self._opened = self._create()
-            return
         with suppress(IndexUnusable), self._failures("opened"):
-            self._opened = self._open_table()
+            table = LanceTable.find(self._directory, _WORDS, self._objects)
+            self._opened = self._usable(table or self._create())
 
     @property
     def stale(self) -> bool:
@@ -83,8 +81,16 @@ class LanceWordIndex(LexicalIndex):
     def clear(self) -> None:
         """Replace the index by an empty one of the present tokenizer."""
         self.close()
-        self._opened, self._known = self._create(), _Known()
+        (self._objects or ON_DISK).remove(self._directory)
+        with self._failures("made"):
+            self._opened, self._known = self._usable(self._create()), _Known()
         self.damaged = False
+
+    def refresh(self) -> None:
+        """Have searches see what other processes have written until now; raises IndexUnusable."""
+        with self._failures("read"):
+            self._table().refresh()
+            self._known = _Known()
 
     def check(self) -> None:
         """Put the table in order; raise IndexUnusable where rows of a sample are not found by tokens."""
@@ -169,23 +175,25 @@ class LanceWordIndex(LexicalIndex):
     def _reason(error: BaseException) -> str:
         return reason_of(error)
 
-    def _open_table(self) -> LanceTable | None:
-        table = LanceTable(self._directory, _WORDS, self._objects)
+    def _usable(self, table: LanceTable) -> LanceTable | None:
+        """Return the table, with an index of its words; None where another tokenizer made it."""
         marker = (table.schema.metadata or {}).get(_MARKER)
         self.outdated = marker is None or json.loads(marker) != self._marker
-        usable = table.has_index("text") and (self._allow_outdated or not self.outdated)
-        return table if marker and usable else None
+        usable = marker and (self._allow_outdated or not self.outdated)
+        if usable and not table.has_index("text"):
+            self._index_text(table)  # who made the table has not, or not yet
+        return table if usable else None
 
     def _create(self) -> LanceTable:
-        self.outdated = False
         columns = [(name, pa.string()) for name in ("id", "document_id", "languages", "text")]
         schema = pa.schema(columns, {_MARKER: json.dumps(self._marker)})
+        return LanceTable.make(self._directory, _WORDS, schema, self._objects)
+
+    @staticmethod
+    def _index_text(table: LanceTable) -> None:
         unchanged = {"stem": False, "remove_stop_words": False, "lower_case": False, "ascii_folding": False}
-        with self._failures("made"):
-            table = LanceTable.make(self._directory, _WORDS, schema, self._objects)
-            of_tokens = index_types().FTS(base_tokenizer="whitespace", max_token_length=None, **unchanged)
-            table.index("text", of_tokens)
-            return table
+        of_tokens = index_types().FTS(base_tokenizer="whitespace", max_token_length=None, **unchanged)
+        table.index_if_absent("text", of_tokens)
 
     def _rows(self, entries: Sequence[Entry]) -> pa.Table:
         made = [self._tokens(entry.text) for entry in entries]
@@ -242,18 +250,26 @@ class LanceVectorIndex(VectorIndex):
         objects: TableObjects | None = None,
     ):
         self._embeddings = embeddings
-        self._directory, self._objects = directory, objects
+        self._directory, self._objects, self.folder = directory, objects, directory.name
         self._hydrate = hydrate
         with self._errors("opened"):
-            there = (objects or ON_DISK).exists(directory / f"{_VECTORS}.lance")
-            self._held = _Held(LanceTable(directory, _VECTORS, objects) if there else None)
-            if (table := self._held.table) and table.has_index("vector"):
-                self._held.graph_of = table.count()
+            self._held = _Held(self._opened())
+            self._held.graph_of = self._in_graph()
 
     @classmethod
     def from_texts(cls, *_: Any, **__: Any) -> "LanceVectorIndex":
         """Raise NotImplementedError: texts are kept elsewhere."""
         raise NotImplementedError("Add vectors with add_vectors; texts are kept elsewhere.")
+
+    def refresh(self) -> None:
+        """Have searches see what other processes have written until now; raises IndexUnusable."""
+        with self._errors("read"):
+            if table := self._held.table:
+                table.refresh()
+            else:
+                self._held.table = self._opened()
+            if self._held.graph_of == 0:
+                self._held.graph_of = self._in_graph()
 
     @property
     def at_hand(self) -> bool:
@@ -275,7 +291,7 @@ class LanceVectorIndex(VectorIndex):
             table.put(_arrow([ids[row] for row in last], origins, rows[last]))
             count = table.count()
             if count >= max(GRAPH_FROM, 2 * self._held.graph_of):
-                table.index("vector", index_types().HnswSq(distance_type="cosine"))
+                table.index_anew("vector", index_types().HnswSq(distance_type="cosine"))
                 self._held.graph_of = count
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
@@ -350,6 +366,11 @@ class LanceVectorIndex(VectorIndex):
         documents = self._hydrate([id_ for id_, _ in hits])
         return [(documents[id_], far) for id_, far in hits if id_ in documents]
 
+    def close_writer(self) -> None:
+        """Accept no more writes; searches that run go on."""
+        if table := self._held.table:
+            table.close()
+
     def close(self) -> None:
         """Release the table."""
         table, self._held.table, self._held.closed = self._held.table, None, True
@@ -394,6 +415,15 @@ class LanceVectorIndex(VectorIndex):
             if len(found) == k or len(hits) < asked:
                 return found
             asked *= WIDEN
+
+    def _opened(self) -> LanceTable | None:
+        """Open the table; None where nobody has added anything yet."""
+        return LanceTable.find(self._directory, _VECTORS, self._objects)
+
+    def _in_graph(self) -> int:
+        """Return about how many vectors the graph was made of."""
+        table = self._held.table
+        return table.count() if table and table.has_index("vector") else 0
 
     def _table(self) -> LanceTable | None:
         """Return the table, or None where nothing was added yet."""

@@ -18,6 +18,11 @@ def is_failure(error: BaseException) -> bool:
     return isinstance(error, OSError | ValueError | RuntimeError) or type(error).__name__ == _PANIC
 
 
+def is_conflict(error: BaseException) -> bool:
+    """Return whether another writer's commit came first, so that a write may succeed when tried again."""
+    return isinstance(error, OSError | ValueError | RuntimeError) and "commit conflict" in str(error).lower()
+
+
 def reason_of(error: BaseException) -> str:
     r"""Return the first line of an error, without addresses and the place in LanceDB's source code.
 

@@ -2,24 +2,28 @@
 
 Every write is a commit: a search sees all of it or nothing, and a killed process leaves the last commit. Rows
 that no index of the table has yet are searched one by one.
+
+Several processes may use a table. Each sees what the others have committed once it is told to `refresh`. A
+write that another's commit came before is tried again.
 """
 
 import logging
+import random
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import RLock, Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag.errors import StoreFailed
 from rag.index.exact import batches
-from rag.index.folders import ON_DISK
-from rag.index.lance_connection import connect, is_failure, reason_of
+from rag.index.lance_connection import connect, is_conflict, is_failure, reason_of
 from rag.index.vector_index import Hits
 
 if TYPE_CHECKING:
@@ -29,15 +33,20 @@ MOST_UNINDEXED = 1_000  # rows outside the indexes, or a tenth of the table, fro
 MOST_COMMITS = 200  # writes from which small files are joined
 QUIET_SECONDS = 5.0  # after the last write, until the table is put in order
 OLD_VERSIONS = timedelta(minutes=1)  # for which replaced files stay: a search may still read them
+TRIES = 20  # of a write that other writers' commits come before
+LONGEST_PAUSE = 0.5  # seconds between two of them
 # recall@10 of a graph over 50,000 made vectors of 384 numbers in 128 directions, a question alone: .92 with
 # LanceDB's own values in 4.1 ms, .958 with 100 and 4, .975 with these in 4.2 ms (Chroma with ours: .978).
 BREADTH = 200  # candidates kept while a graph is searched
 REFINED = 4  # times as many candidates whose exact distances are computed
 log = logging.getLogger(__name__)
+R = TypeVar("R")
 
 
 class LanceTable:
-    """Rows with an "id" and a "document_id"; one writer at a time, any number of searches.
+    """Rows with an "id" and a "document_id"; any number of searches, and of writers.
+
+    Two writers that add the same new id at once add it twice; it is found once.
 
     With `objects` it is written in an object store, and read from a copy in the folder.
     Raises what LanceDB raises: see `is_failure`.
@@ -56,18 +65,36 @@ class LanceTable:
         self._unindexed = self._count_unindexed()
 
     @classmethod
+    def find(cls, directory: Path, name: str, objects: "TableObjects | None" = None) -> "LanceTable | None":
+        """Open a table; None where there is none."""
+        try:
+            return cls(directory, name, objects)
+        except BaseException as error:
+            if is_failure(error) and "was not found" in str(error):
+                return None
+            raise
+
+    @classmethod
     def make(
         cls, directory: Path, name: str, schema: pa.Schema, objects: "TableObjects | None" = None
     ) -> "LanceTable":
-        """Make an empty table in place of what the folder has."""
-        (objects or ON_DISK).remove(directory)
-        directory.mkdir(parents=True)
+        """Make an empty table where the folder has none; several processes at once make one."""
+        directory.mkdir(parents=True, exist_ok=True)
         with nullcontext() if objects is None else objects.reached():
-            _connect(directory, objects).create_table(name, schema=schema)
+            connection = _connect(directory, objects)
+            again(lambda: connection.create_table(name, schema=schema, exist_ok=True))
         made = cls(directory, name, objects)
         for column in ("id", "document_id"):
-            made.index(column, index_types().BTree())
+            made.index_if_absent(column, index_types().BTree())
         return made
+
+    def refresh(self) -> None:
+        """Have searches see what other processes have written until now."""
+        if self._copy is None:
+            self._table.checkout_latest()
+        else:
+            self._copy.note_write()
+        self._unindexed = self._count_unindexed()
 
     @property
     def schema(self) -> pa.Schema:
@@ -78,10 +105,25 @@ class LanceTable:
         """Return the number of rows."""
         return int(self._read.count_rows())
 
-    def index(self, column: str, config: Any) -> None:
-        """Make an index of a column, which searches use from then on."""
+    def index_anew(self, column: str, config: Any) -> None:
+        """Make an index of a column in place of an earlier one, unless another process does so meanwhile."""
         with self._writing, self._changing():
-            self._table.create_index(column, config=config)
+            try:
+                self._latest().create_index(column, config=config)
+            except BaseException as error:
+                if not is_conflict(error):
+                    raise
+
+    def index_if_absent(self, column: str, config: Any) -> None:
+        """Make an index of a column that has none; several processes at once make one."""
+
+        def make() -> None:
+            table = self._latest()
+            if not any(column in index.columns for index in table.list_indices()):
+                table.create_index(column, config=config)
+
+        with self._writing, self._changing():
+            again(make)
 
     def has_index(self, column: str) -> bool:
         """Return whether a column has an index."""
@@ -89,12 +131,16 @@ class LanceTable:
 
     def put(self, rows: pa.Table) -> None:
         """Add rows, replacing those with the same id, in one commit."""
-        merge = self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+
+        def merge() -> None:
+            merging = self._latest().merge_insert("id")
+            merging.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
         with self._writing:
             self._check_open()
             self._unindexed += rows.num_rows  # first: a search in between must not take them for indexed
             with self._changing():
-                merge.execute(rows)
+                again(merge)
             self._note_commit()
 
     def delete(self, ids: Iterable[str]) -> None:
@@ -102,8 +148,12 @@ class LanceTable:
         with self._writing:
             self._check_open()
             for batch in batches(list(ids)):
+                before, held = self._table.version, self._unindexed
+                self._unindexed = max(1, held)  # rows of another writer may come into sight
                 with self._changing():
-                    self._table.delete(one_of("id", batch))
+                    again(partial(self._delete, one_of("id", batch)))
+                if self._table.version == before + 1:
+                    self._unindexed = held
                 self._note_commit()
 
     def put_in_order(self) -> None:
@@ -113,41 +163,44 @@ class LanceTable:
                 return
             try:
                 with self._changing():
-                    self._table.optimize(cleanup_older_than=OLD_VERSIONS)
-                self._commits = self._unindexed = 0
+                    self._latest().optimize(cleanup_older_than=OLD_VERSIONS)
+                self._commits, self._unindexed = 0, self._count_unindexed()
             except BaseException as error:
                 if not (is_failure(error) or isinstance(error, StoreFailed)):
                     raise
+                if is_conflict(error):  # another process does it, or writes
+                    self._try_later()
+                    return
                 log.warning("The table %s could not be put in order: %s", self._table.name, reason_of(error))
 
     def rows(self, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the rows that a condition chooses."""
-        asked = self._read.search().select(list(columns))
-        return (asked.where(where) if where else asked).to_arrow()
+
+        def search(table: Any) -> pa.Table:
+            asked = table.search().select(list(columns))
+            return (asked.where(where) if where else asked).to_arrow()
+
+        return self._asked(search)
 
     def ids(self) -> list[str]:
-        """Return every id."""
-        return list(self.rows(["id"])["id"].to_pylist())
+        """Return every id, once."""
+        return list(dict.fromkeys(self.rows(["id"])["id"].to_pylist()))
 
     def best_matches(
         self, tokens: str, k: int, column: str = "id", values: Collection[str] | None = None
     ) -> Hits:
         """Return at most `k` (id, BM25 score) of rows that have any of the tokens, and one of the values."""
-        search = self._read.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
-        if values is None:
-            return _pairs(search.limit(k).to_arrow(), "_score")
-        if not self._unindexed:
-            return _pairs(search.limit(k).where(one_of(column, values), prefilter=True).to_arrow(), "_score")
-        # LanceDB would score unindexed rows as if those chosen were the whole table.
-        found = search.select(list({"id", column, "_score"})).limit(max(1, self.count())).to_arrow()
-        chosen = found.filter(pc.is_in(found[column], pa.array(list(values))))
-        return _pairs(chosen.slice(0, k), "_score")
+        return self._asked(lambda table: self._best_of(table, tokens, k, column, values))
 
     def nearest(self, vector: Sequence[float], k: int, where: str | None) -> Hits:
         """Return at most `k` (id, cosine distance) of rows with a "vector", closest first."""
-        search = self._read.search(list(vector), vector_column_name="vector").distance_type("cosine")
-        search = search.ef(max(BREADTH, 2 * k)).refine_factor(REFINED).select(["id", "_distance"]).limit(k)
-        return _pairs((search.where(where, prefilter=True) if where else search).to_arrow(), "_distance")
+
+        def search(table: Any) -> pa.Table:
+            near = table.search(list(vector), vector_column_name="vector").distance_type("cosine")
+            near = near.ef(max(BREADTH, 2 * k)).refine_factor(REFINED).select(["id", "_distance"]).limit(k)
+            return (near.where(where, prefilter=True) if where else near).to_arrow()
+
+        return _pairs(self._asked(search), "_distance")
 
     def close(self) -> None:
         """Accept no more writes; a search that runs goes on."""
@@ -168,6 +221,24 @@ class LanceTable:
     def _read(self) -> Any:
         """The table that searches read, with every write before."""
         return self._table if self._copy is None else self._copy.table()
+
+    def _delete(self, where: str) -> None:
+        self._latest().delete(where)
+
+    def _latest(self) -> Any:
+        """Return the table to write to, at its last commit: files of earlier ones may be gone."""
+        self._table.checkout_latest()
+        return self._table
+
+    def _asked(self, search: Callable[[Any], R]) -> R:
+        """Search the table, at its last commit where another process has removed files of an earlier one."""
+        try:
+            return search(self._read)
+        except BaseException as error:
+            if self._copy is not None or not (is_failure(error) and "not found" in str(error).lower()):
+                raise
+        self.refresh()
+        return search(self._read)
 
     def _reached(self) -> AbstractContextManager[None]:
         return nullcontext() if self._objects is None else self._objects.reached()
@@ -192,6 +263,10 @@ class LanceTable:
         elif self._timer is None:
             self._wait(QUIET_SECONDS)
 
+    def _try_later(self) -> None:
+        if self._timer is None:
+            self._wait(QUIET_SECONDS * random.uniform(1, 2))  # noqa: S311 - a moment, not a secret
+
     def _wait(self, seconds: float) -> None:
         self._timer = Timer(seconds, self._look)
         self._timer.daemon = True
@@ -207,6 +282,17 @@ class LanceTable:
             else:
                 self.put_in_order()
 
+    def _best_of(self, table: Any, tokens: str, k: int, column: str, values: Collection[str] | None) -> Hits:
+        search = table.search(_match_query(tokens), query_type="fts").select(["id", "_score"])
+        if values is None:
+            return _pairs(search.limit(k).to_arrow(), "_score")
+        if not self._unindexed:
+            return _pairs(search.limit(k).where(one_of(column, values), prefilter=True).to_arrow(), "_score")
+        # LanceDB would score unindexed rows as if those chosen were the whole table.
+        found = search.select(list({"id", column, "_score"})).limit(max(1, self.count())).to_arrow()
+        chosen = found.filter(pc.is_in(found[column], pa.array(list(values))))
+        return _pairs(chosen.slice(0, k), "_score")
+
     def _count_unindexed(self) -> int:
         read = self._read
         held = [read.index_stats(index.name) for index in read.list_indices()]
@@ -215,6 +301,18 @@ class LanceTable:
 
 def _connect(directory: Path, objects: "TableObjects | None") -> Any:
     return connect(str(directory)) if objects is None else objects.connect(directory)
+
+
+def again(write: Callable[[], R]) -> R:
+    """Write; again where another writer's commit came first."""
+    for attempt in range(1, TRIES):
+        try:
+            return write()
+        except BaseException as error:
+            if not is_conflict(error):
+                raise
+            time.sleep(random.uniform(0.0, min(LONGEST_PAUSE, 0.01 * 2**attempt)))  # noqa: S311 - a pause
+    return write()
 
 
 def index_types() -> Any:
@@ -238,7 +336,11 @@ def _quoted(value: str) -> str:
 
 
 def _pairs(found: pa.Table, score: str) -> Hits:
-    return list(zip(found["id"].to_pylist(), map(float, found[score].to_pylist()), strict=True))
+    """Return ids with their scores, each once."""
+    best: dict[str, float] = {}
+    for id_, scored in zip(found["id"].to_pylist(), found[score].to_pylist(), strict=True):
+        best.setdefault(id_, float(scored))
+    return list(best.items())
 
 
 def _match_query(tokens: str) -> Any:

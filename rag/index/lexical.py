@@ -81,6 +81,9 @@ class LexicalIndex(ABC):
     def stale(self) -> bool:
         """True where the index must be cleared and filled again before use."""
 
+    def refresh(self) -> None:  # noqa: B027 - only a shared index has others' writes
+        """Have searches see what other processes have written until now; raises IndexUnusable."""
+
     @abstractmethod
     def clear(self) -> None:
         """Replace the index by an empty one of the present tokenizer."""

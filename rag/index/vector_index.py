@@ -177,6 +177,14 @@ class VectorIndex(VectorStore):
     _hydrate: Hydrate | None
     space: Space = "cosine"
     clamp_relevance: bool = False
+    folder: str = ""
+    """Name of its folder, for an index that has one."""
+
+    def refresh(self) -> None:
+        """Have searches see what other processes have written until now; raises IndexUnusable."""
+
+    def close_writer(self) -> None:
+        """Accept no more writes; searches that run go on."""
 
     @property
     def docstore(self) -> Docstore:

@@ -1,0 +1,176 @@
+"""Tables that several processes use at once, in a folder or in an object store."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from rag.index import lance_table
+from rag.index.lance import LanceVectorIndex, LanceWordIndex
+from tests.rag.index.by_angle import ByAngle
+from tests.rag.index.entries import entries, found
+from tests.rag.index.objects import table_objects
+from tests.s3 import new_address
+
+Open = Callable[[str], LanceWordIndex]
+FOLDER = "indexes/ann/words"
+
+
+@pytest.fixture(params=["folder", "objects"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Return the address of an object store; "" for a folder."""
+    if request.param == "folder":
+        return ""
+    request.getfixturevalue("s3_link")
+    return new_address()
+
+
+@pytest.fixture
+def words(tmp_path: Path, address: str) -> Iterator[Open]:
+    """Open the words of one person in a process by its name."""
+    with ExitStack() as stack:
+
+        def opened(process: str) -> LanceWordIndex:
+            root = tmp_path / (process if address else "shared")
+            objects = table_objects(root, address) if address else None
+            index = LanceWordIndex(root / FOLDER, objects=objects, preprocess_func=str.split)
+            stack.callback(index.close)
+            return index
+
+        yield opened
+
+
+def test_what_one_process_writes_another_finds_once_it_looks_again(words: Open):
+    one, other = words("one"), words("other")
+    one.add(entries("cat", "dog"))
+    other.refresh()
+    assert found(other, "cat") == ["d-0"]
+    other.delete(["d-0"])
+    other.add(entries("owl", document="e"))
+    one.refresh()
+    assert (found(one, "cat"), found(one, "owl")) == ([], ["e-0"])
+    assert one.ids() == other.ids() == {"d-1", "e-0"}
+
+
+def test_what_another_process_reads_of_a_table_changes_with_it(words: Open):
+    one, other = words("one"), words("other")
+    one.add(entries("cat", "dog"))
+    other.refresh()
+    before = other.rarity("cat")
+    one.add(entries("cat", "cat", document="e"))
+    other.refresh()
+    assert other.rarity("cat") < before
+
+
+@pytest.mark.parametrize("change", [lambda index: index.delete(["none"]), lambda index: index.check()])
+def test_rows_that_another_process_has_added_are_scored_among_all_rows(
+    words: Open, change: Callable[[LanceWordIndex], None]
+):
+    one, other = words("one"), words("other")
+    one.add(entries("cat dog", "cat cat", "fish", document="a"))
+    one.check()
+    other.check()
+    one.add(entries("cat among very many other words", "dog", document="b"))
+    change(other)
+    mixed = dict(other.search("cat dog", 10))
+    of_b = {id_: score for id_, score in mixed.items() if id_.startswith("b")}
+    assert dict(other.search("cat dog", 10, ["b"])) == pytest.approx(of_b)
+
+
+def test_vectors_that_another_process_was_first_to_add_are_found(tmp_path: Path, address: str):
+    def opened(process: str) -> LanceVectorIndex:
+        root = tmp_path / (process if address else "shared")
+        objects = table_objects(root, address) if address else None
+        return LanceVectorIndex(ByAngle(), root / "indexes/ann/vectors", lambda _: {}, objects=objects)
+
+    one, other = opened("one"), opened("other")
+    for index, angle in ((one, "0"), (other, "80")):
+        index.add_vectors([angle], ByAngle().embed_documents([angle]), [{"document_id": "d"}])
+    one.refresh()
+    assert one.ids() == {"0", "80"}
+    assert [id_ for id_, _ in one.nearest(ByAngle().embed_query("79"), 2)] == ["80", "0"]
+    one.close()
+    other.close()
+
+
+def test_a_search_finds_its_rows_where_another_process_has_removed_their_files(
+    words: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(lance_table, "OLD_VERSIONS", timedelta(milliseconds=1))
+    one, other = words("one"), words("other")
+    one.add(entries("cat", "dog"))
+    other.refresh()
+    for number in range(3):
+        one.add(entries("cat", document=f"e{number}"))
+        one.check()
+    assert "d-0" in found(other, "cat")
+    assert found(other, "dog") == ["d-1"]
+    other.add(entries("owl", document="f"))  # and a write goes on from what is there now
+    assert found(other, "owl") == ["f-0"]
+
+
+def test_two_writers_that_put_the_table_in_order_all_the_time_fail_in_nothing(
+    words: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(lance_table, "MOST_COMMITS", 2)
+
+    def write(process: str) -> None:
+        index = words(process)
+        for number in range(12):
+            index.add(entries("cat dog", "cat", document=f"{process}{number}"))
+            index.delete([f"{process}{number}-1"])
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(write, ("one", "other"))) == [None, None]
+    assert "could not be put in order" not in caplog.text
+    index = words("third")
+    assert index.ids() == {f"{process}{n}-0" for process in ("one", "other") for n in range(12)}
+    assert len(found(index, "cat", k=100)) == 24
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from rag.index.lance import LanceWordIndex
+from rag.index.lance_objects import TableObjects
+from rag.index.lexical import Entry
+root, address, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+objects = TableObjects.at(address, root, 1 << 30) if address else None
+input()
+index = LanceWordIndex(root / "indexes/ann/words", objects=objects, preprocess_func=str.split)
+for number in range(10_000):
+    index.add(Entry(f"{name}-{number}-{n}", "d", f"{name}{number} common") for n in range(5))
+    print(number, flush=True)
+"""
+
+
+def test_writers_that_begin_at_once_make_one_table_and_killed_ones_lose_nothing(
+    tmp_path: Path, words: Open, address: str
+):
+    names = ["a", "b", "c"]
+    writers = []
+    for name in names:
+        root = tmp_path / (name if address else "shared")
+        command = [sys.executable, "-c", WRITE, str(root), address, name]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        writers.append(subprocess.Popen(command, **pipes))  # type: ignore[call-overload]
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    acknowledged = {}
+    for name, writer, batches in zip(names, writers, (3, 6, 9), strict=True):
+        read = [int(writer.stdout.readline()) for _ in range(batches)]
+        writer.kill()
+        acknowledged[name] = read + [int(line) for line in writer.communicate()[0].splitlines()]
+    index = words("reader")
+    index.check()
+    there = index.ids()
+    for name, numbers in acknowledged.items():
+        assert {f"{name}-{number}-{n}" for number in numbers for n in range(5)} <= there
+        assert len(found(index, f"{name}{numbers[-1]}", k=10)) == 5
+    assert len(there) % 5 == 0
