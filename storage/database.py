@@ -156,6 +156,11 @@ class Database:
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
         self.queue = JobQueue(self)
 
+    @property
+    def shared(self) -> bool:
+        """True where other processes may use the ledger at the same time: it is on a server."""
+        return not self._embedded
+
     @classmethod
     def open(cls, directory: Path, *, url: str | None = None) -> Database:
         """Lock, check, back up if a migration is due, migrate; ``url`` names a ledger on a server.
@@ -246,6 +251,19 @@ class Database:
                 yield session
                 commits = self._counted(session)
             self._lock.note(commits)
+
+    @contextmanager
+    def excluding(self, owner: str) -> Iterator[None]:
+        """Keep other processes out of what they, too, do for an owner only in here; write as usual meanwhile.
+
+        In a ledger on SQLite there are no others.
+        """
+        if self._embedded:
+            yield
+            return
+        with self._explained(), self._engine.connect() as connection, connection.begin():
+            postgres.exclude_others(connection, owner)
+            yield
 
     def _confirm_locks(self) -> None:
         self._lock.confirm()

@@ -49,7 +49,8 @@ class Files:
 
     def confirm(self, sha256: str) -> None:
         """Raise NotFound where another process removed an original since `save`."""
-        self.path(sha256)
+        if self.size(sha256) is None:
+            raise removed(sha256)
 
     def path(self, sha256: str) -> Path:
         """Return the path of an original; NotFound when this owner has none of that hash."""
@@ -113,6 +114,17 @@ class Files:
         return explained(
             self._folder, f"Originals in {self._folder} cannot be read or written", "send the file again"
         )
+
+
+def removed(sha256: str) -> NotFound:
+    """Return the error of an original that is gone before the ledger names it."""
+    return NotFound(
+        N_(
+            "The original with the hash {hash} was removed by another process while it was being added. "
+            "Send the file again.",
+            hash=repr(sha256),
+        )
+    )
 
 
 def is_hash(text: str) -> bool:

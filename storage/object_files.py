@@ -9,7 +9,7 @@ from typing import IO
 
 from storage.errors import NotFound, OriginalDamaged
 from storage.file_cache import FileCache
-from storage.files import explained, folder_of, is_hash, write_hashed
+from storage.files import explained, folder_of, is_hash, removed, write_hashed
 from storage.i18n import N_
 from storage.object_store import ObjectStore
 
@@ -52,11 +52,16 @@ class ObjectFiles:
     def confirm(self, sha256: str) -> None:
         """Save an original again where it was removed since `save`, from its copy.
 
-        Call it once the ledger names the original: from then on no other process removes it.
+        Raises NotFound where there is no copy any more.
         """
         key = f"{self._folder}/{sha256}"
-        if self._store.info(key) is None and (copy := self._cache.get(key)):
-            self._store.create(key, copy)
+        if self._store.info(key) is not None:
+            return
+        with self._explained():
+            copy = self._cache.get(key)
+        if copy is None:
+            raise removed(sha256)
+        self._store.create(key, copy)
 
     def path(self, sha256: str) -> Path:
         """Return a local copy of an original, fetched where there is none.

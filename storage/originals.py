@@ -23,7 +23,10 @@ class Originals(Protocol):
         """Save an original; return its SHA-256 in hex and its size in bytes. It is then safe."""
 
     def confirm(self, sha256: str) -> None:
-        """Save an original again where another process removed it before the ledger named it."""
+        """Save an original again where another process removed it since `save`, or raise NotFound.
+
+        Call it, and name the original in the ledger, while no other process can delete one.
+        """
 
     def path(self, sha256: str) -> Path:
         """Return a file with an original's bytes; NotFound when this owner has none of that hash."""

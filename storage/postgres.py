@@ -14,9 +14,12 @@ from storage.errors import DiskFull, StorageBusy, StorageError
 from storage.i18n import N_
 
 BUSY_SECONDS = 10.0
-_LEDGER, _OWNER = 1, 2  # kinds of advisory locks, the first of two keys
+EXCLUDED_SECONDS = 60.0  # for which `exclude_others` waits: a sweep of many originals takes its time
+_LEDGER, _OWNER, _EXCLUDING = 1, 2, 3  # kinds of advisory locks, the first of two keys
 _WAIT = f"SET LOCAL lock_timeout = {BUSY_SECONDS * 1000:.0f}"
+_WAIT_LONGER = f"SET LOCAL lock_timeout = {EXCLUDED_SECONDS * 1000:.0f}"
 _ONE_OWNER = text("SELECT pg_advisory_xact_lock_shared(:ledger, 0), pg_advisory_xact_lock(:kind, :owner)")
+_EXCLUDE = text("SELECT pg_advisory_xact_lock(:kind, :owner)")
 _EVERYONE = text("SELECT pg_advisory_xact_lock(:ledger, 0)")
 _AWAY = (
     "The database server at DATABASE_URL does not answer, or refuses the connection. Nothing that was stored "
@@ -80,6 +83,12 @@ def lock_owner(connection: Connection, owner: str | None) -> None:
         connection.execute(_EVERYONE, {"ledger": _LEDGER})
     else:
         connection.execute(_ONE_OWNER, {"ledger": _LEDGER, "kind": _OWNER, "owner": key_of(owner)})
+
+
+def exclude_others(connection: Connection, owner: str) -> None:
+    """Wait until no other transaction excludes others for an owner; this one does until it ends."""
+    connection.exec_driver_sql(_WAIT_LONGER)
+    connection.execute(_EXCLUDE, {"kind": _EXCLUDING, "owner": key_of(owner)})
 
 
 def key_of(owner: str) -> int:

@@ -171,6 +171,7 @@ class Library:
         self._profiles: tuple[tuple[int, str] | None, Mapping[str, DocumentProfile]] | None = None
         self._counting = Lock()  # from the check of the passages to their commit
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
+        self._database = database
         directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
         states = IndexStates(database, owner)
         self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
@@ -199,11 +200,11 @@ class Library:
             try:
                 self._quota.document(sha256, size)
             except LimitReached:
-                self._delete_original(sha256)
+                self._delete_unnamed(sha256)
                 raise
-            made = row(sha256, size)
-            self.files.confirm(sha256)
-            return made
+            with self._database.excluding(self.owner):  # from here no other process deletes it
+                self.files.confirm(sha256)
+                return row(sha256, size)
 
     def index(self, document_id: str, cancelled: Cancel = never) -> Iterator[IngestProgress]:
         """Read and embed a document in the calling thread."""
@@ -408,7 +409,7 @@ class Library:
     def sweep_originals(self) -> None:
         """Delete originals that no document names; where their store is away, another time."""
         try:
-            with self._adding:
+            with self._adding, self._database.excluding(self.owner):
                 self.files.sweep({record.sha256 for record in self.documents.list()})
         except ObjectStoreAway as error:
             log.warning("Originals were not swept. %s", error)
@@ -589,13 +590,14 @@ class Library:
 
     def _drop_original(self, sha256: str) -> None:
         with self._adding:
-            if all(record.sha256 != sha256 for record in self.documents.list()):
-                self._delete_original(sha256)
+            self._delete_unnamed(sha256)
 
-    def _delete_original(self, sha256: str) -> None:
-        """Delete an original; where its store is away, a sweep does it later."""
+    def _delete_unnamed(self, sha256: str) -> None:
+        """Delete an original that no document names; where its store is away, a sweep does it later."""
         try:
-            self.files.delete(sha256)
+            with self._database.excluding(self.owner):
+                if not self.documents.has_content(sha256):
+                    self.files.delete(sha256)
         except ObjectStoreAway as error:
             log.warning("An original is deleted later. %s", error)
 
