@@ -45,7 +45,7 @@ from rag.retrieval.weights import describe_weights
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
 from rag.text.tokenize import find
 from storage.database import Database
-from storage.originals import OriginalsPlace, open_originals
+from storage.originals import OriginalsPlace, open_originals, shared_folder
 
 if TYPE_CHECKING:
     from rag.index.lance_objects import TableObjects
@@ -84,13 +84,16 @@ def make_store(settings: Settings, data: Path | None = None) -> StoreSpec:
     store.check()
     if store.name != LANCE_OBJECTS:
         return store
-    if not settings.objects or settings.objects.startswith("file:"):
+    if not settings.objects:
         raise SettingsError(
             N_(
-                "FOOTNOTE_VECTOR_STORE is lance-objects, and FOOTNOTE_OBJECTS names no object store. Name "
-                "one, such as s3://BUCKET/PREFIX, or another vector store."
+                "FOOTNOTE_VECTOR_STORE is lance-objects, and FOOTNOTE_OBJECTS is empty. Name an object store "
+                "there, such as s3://BUCKET/PREFIX, or a shared folder, file:///FOLDER. Or name another "
+                "vector store."
             )
         )
+    if folder := shared_folder(settings.objects):
+        return replace(store, root=folder)
     return replace(
         store, tables=_tables(data or settings.data, settings.objects, settings.index_copies_mb << 20)
     )

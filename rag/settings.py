@@ -240,8 +240,8 @@ class Settings(BaseSettings):
         "chroma",
         pattern=STORE_NAME,
         description="Vector store: `chroma`; `lance`, which holds the words, too; `lance-objects`, the same "
-        "in the object store of `FOOTNOTE_OBJECTS`; or the class of a LangChain vector store as "
-        "`package.module:Class`. See [vector stores](vector-stores.md).",
+        "in the object store or the shared folder of `FOOTNOTE_OBJECTS`; or the class of a LangChain vector "
+        "store as `package.module:Class`. See [vector stores](vector-stores.md).",
     )
     vector_store_arguments: Annotated[dict[str, Any], NoDecode] = Field(
         {}, repr=False, description="Arguments of that class, as a JSON object."

@@ -99,6 +99,16 @@ class Bucket:
         self._store.info(CACHE)
 
 
+def shared_folder(address: str) -> Path | None:
+    """Return the folder that an address names; None for an object store, or no address.
+
+    >>> shared_folder("file:///srv/footnote"), shared_folder("s3://bucket")
+    (PosixPath('/srv/footnote'), None)
+    """
+    parts = urlsplit(address)
+    return Path(unquote(parts.path)) if parts.scheme == FOLDER else None
+
+
 def open_originals(
     data: Path, address: str, cache_bytes: int, *, swept_after: timedelta = SWEPT_AFTER
 ) -> OriginalsPlace:
@@ -108,6 +118,6 @@ def open_originals(
     """
     if not address:
         return Folder(data)
-    if urlsplit(address).scheme == FOLDER:
-        return Folder(Path(unquote(urlsplit(address).path)), swept_after)
+    if folder := shared_folder(address):
+        return Folder(folder, swept_after)
     return Bucket(ObjectStore.connect(address), FileCache(data / CACHE, cache_bytes), swept_after)

@@ -99,12 +99,14 @@ class PrecomputedEmbeddings(Embeddings):
 class StoreSpec:
     """Vector store of the settings: "chroma", "lance" or "package.module:Class" with its arguments.
 
-    "{owner}" in an argument stands for the owner's folder name. "lance-objects" has its tables in `tables`.
+    "{owner}" in an argument stands for the owner's folder name. "lance-objects" has its tables in `tables`,
+    or in a folder `root` that other processes use, too.
     """
 
     name: str = CHROMA
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)  # may hold a password
     tables: "TableObjects | None" = field(default=None, repr=False, compare=False)
+    root: Path | None = field(default=None, compare=False)
 
     @property
     def identity(self) -> str:
@@ -117,6 +119,11 @@ class StoreSpec:
             return self.name
         given = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
         return f"{self.name} with arguments {hashlib.sha256(given.encode()).hexdigest()[:8]}"
+
+    @property
+    def shared(self) -> bool:
+        """True where any number of processes may use the words and the vectors at once."""
+        return self.name == LANCE_OBJECTS
 
     @property
     def built_in(self) -> bool:

@@ -4,6 +4,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -32,6 +33,8 @@ from rag.jobs import Cancel
 from rag.models.embeddings import Embedder
 from rag.text.tokenize import Analyser
 from storage.documents import Documents, IndexStates
+from storage.errors import NotFound
+from storage.records import State
 
 log = logging.getLogger(__name__)
 VECTORS, NEXT = "vectors", "vectors-next"  # index in use, and the staged one
@@ -41,7 +44,11 @@ WORDS_BATCH = 500  # chunks between two commits of a rebuild
 SCRUB_SECONDS = 3600.0  # between two checks of the word index's files
 NEAREST_WORDS = 10  # hits among which a chunk must find itself: editions of one text differ in a word
 MISSED_WORDS = 0.1  # of the sample may be missed; damage misses nearly all
-EMBEDDED = ("searchable_by_meaning", "ready")  # states of documents that have their vectors
+FIRST_WORDS = {"folder": WORDS}  # state of the first index, which the ledger does not have
+EMBEDDED: tuple[State, ...] = (
+    "searchable_by_meaning",
+    "ready",
+)  # states of documents that have their vectors
 CHUNKS, TREE = "chunks", "tree"  # collections, each in a folder of its own
 MadeWith = Mapping[str, Any]  # fingerprint of an index: embedding model and store
 
@@ -94,6 +101,8 @@ class WordIndex:
     """BM25 index in a folder of `directory`, with a staged one beside it after a change of tokenizer.
 
     Both are written to. The one in use, `answering`, is searched with the present tokenizer.
+    One that is `shared` with other processes is opened without changing anything, and is never emptied: where
+    it is damaged, another folder takes its place.
     """
 
     def __init__(
@@ -103,8 +112,10 @@ class WordIndex:
         directory: Path,
         analysers: Sequence[Analyser] = (),
         store: StoreSpec = StoreSpec(),  # noqa: B008 - a frozen value
+        *,
+        shared: bool = False,
     ):
-        self._documents = documents
+        self._documents, self._states, self._shared = documents, states, shared
         self._pair = IndexPair(documents, states, directory, WORDS, NEXT_WORDS, store.folders)
         self._directory = directory
         self._analysers = analysers
@@ -112,15 +123,16 @@ class WordIndex:
         self._writing = RLock()
         self.checked = time.monotonic()
         """Time of the last check of the files, by the monotonic clock."""
-        self.answering = self._open(documents.index_state(WORDS) or {"folder": WORDS}, allow_outdated=True)
+        self._state = documents.index_state(WORDS)
+        self.answering = self._open(self._state or FIRST_WORDS, allow_outdated=True)
         if self.answering.stale:
             log.warning("The word index cannot be used any more. It is made anew.")
-            self.answering.clear()
+            self.clear()
         self._staged = self._begin() if self.answering.outdated else None
-        if self._staged is None:
-            self._pair.give_up()
-        else:
+        if self._staged is not None and not shared:
             self._pair.sweep()
+        elif not shared:
+            self._pair.give_up()
 
     @property
     def outdated(self) -> bool:
@@ -143,7 +155,24 @@ class WordIndex:
     def clear(self) -> None:
         """Remove every entry of the index in use; `recover` adds them again."""
         with self._writing:
-            self.answering.clear()
+            if not self._shared:
+                self.answering.clear()
+                return
+            state = {"folder": fresh_folder(WORDS)}
+            self._state = self._states.begin(WORDS, state, after=self._state)  # or what another process began
+            self.answering.close_writer()
+            self.answering = self._open(self._state, allow_outdated=True)
+
+    def refresh(self) -> bool:
+        """Have searches see what other processes have written; False where they use another index now."""
+        if self._documents.index_state(WORDS) != self._state:
+            return False
+        self.answering.refresh()
+        return True
+
+    def sweep(self) -> None:
+        """Remove the folders of indexes that are not used any more."""
+        self._pair.sweep()
 
     def recover(self) -> None:
         """Bring the index in step with the ledger; make a damaged one anew."""
@@ -154,9 +183,14 @@ class WordIndex:
         except IndexUnusable as error:
             log.warning("%s It is made anew.", error)
             self.clear()
+        if self._shared:
+            self.answering.refresh()
         there = self.ids()  # read before the ledger, which then knows all of them
-        self.delete(there - self._documents.chunk_ids(searchable=False))
+        self.delete(self._strays(there))
         missing = sorted(self._documents.chunk_ids() - there)
+        if missing and self._shared:  # another process may have added them since
+            self.answering.refresh()
+            missing = sorted(set(missing) - self.ids())
         if missing:
             log.warning("Adding %d chunks to the word index", len(missing))
         for start in range(0, len(missing), WORDS_BATCH):
@@ -170,6 +204,8 @@ class WordIndex:
         """Rebuild the index with the present tokenizer; see `StagedIndex.rebuild`."""
         if self._staged is not None:
             yield from self._staged.rebuild(cancelled)
+            if self._shared:  # another process may have written to the index before until it was told
+                self.recover()
 
     def close(self) -> None:
         """Release files and threads."""
@@ -178,9 +214,17 @@ class WordIndex:
             if self._staged is not None:
                 self._staged.index.close()
 
+    def close_writer(self) -> None:
+        """Accept no more writes; searches that run go on."""
+        with self._writing:
+            self.answering.close_writer()
+            if self._staged is not None:
+                self._staged.index.close_writer()
+
     def replace(self, staged: LexicalIndex) -> None:
         """Use the staged index; the one before ends with its last search."""
         before, self.answering, self._staged = self.answering, staged, None
+        self._state = self._documents.index_state(WORDS)
         before.close_writer()
 
     def unstage(self) -> None:
@@ -200,10 +244,16 @@ class WordIndex:
         index = self._open(self._pair.resume(lambda _: True) or self._pair.begin())
         if index.stale:
             index.clear()
-        index.delete(index.ids() - self._documents.chunk_ids(searchable=False))
+        index.delete(self._strays(index.ids()))
         return StagedWords(self._pair, self, index, self._writing)
 
-    def _open(self, state: dict[str, Any], *, allow_outdated: bool = False) -> LexicalIndex:
+    def _strays(self, there: set[str]) -> set[str]:
+        """Return the entries of what is not in the ledger, nor about to be."""
+        if self._shared:
+            return self._documents.strays(there)
+        return there - self._documents.chunk_ids(searchable=False)
+
+    def _open(self, state: Mapping[str, Any], *, allow_outdated: bool = False) -> LexicalIndex:
         folder = self._directory / str(state["folder"])
         return open_words(
             self._store.name,
@@ -256,6 +306,7 @@ class StagedWords(StagedIndex):
     def exchange(self) -> bool:
         """Use the index where it lacks no chunk."""
         with self._writing:
+            self.index.refresh()
             if self.documents.chunk_ids() - self.index.ids():
                 return False
             self.pair.exchange()
@@ -282,7 +333,10 @@ def _entries(documents: Documents, ids: Iterable[str]) -> list[Entry]:
 
 
 class Indexes:
-    """BM25 index, vector index and tree index over `documents`, each opened when it is first needed."""
+    """BM25 index, vector index and tree index over `documents`, each opened when it is first needed.
+
+    Where they are `shared` other processes write to them, too: `refresh` before a search or a write.
+    """
 
     def __init__(
         self,
@@ -293,6 +347,8 @@ class Indexes:
         store: StoreSpec,
         analysers: Sequence[Analyser] = (),
         open_named: Callable[[str], Embedder] | None = None,
+        *,
+        shared: bool = False,
     ):
         """`directory` belongs to the owner and has their name; `open_named` opens a model by its spec."""
         self._documents = documents
@@ -301,7 +357,9 @@ class Indexes:
         self._open_embedder = open_embedder
         self._open_named = open_named
         self.analysers = analysers
-        self.store = store
+        self.store, self.shared = store, shared
+        self._seen = -1  # version of the indexes, by the ledger, that searches see
+        self._refreshing = RLock()
         lock = RLock()  # an index opens its model, and vectors and tree agree on a folder
         self._embedder = Slot(self._open_answering_embedder, lock)
         self._words = Slot(self._open_words, lock)
@@ -321,10 +379,56 @@ class Indexes:
         """The BM25 index, empty where it was damaged: `recover` fills it."""
         return self._words.get()
 
+    def refresh(self) -> None:
+        """Have searches see what other processes have written, where the ledger says that there is any.
+
+        An index that was replaced or removed meanwhile is opened anew when it is next needed.
+        """
+        if not self.shared:
+            return
+        version = self._documents.index_version()
+        with self._refreshing:
+            if version > self._seen:
+                self._refresh_words()
+                made_with = self._documents.index_state(VECTORS) or {}
+                self._refresh_vectors(self._vectors, str(made_with.get("folder")))
+                self._refresh_vectors(self._tree, f"{made_with.get('folder')}-tree")
+                self._seen = version
+
+    def _refresh_words(self) -> None:
+        words = self._words.current
+        try:
+            if words is None or words.refresh():
+                return
+        except IndexUnusable as error:
+            log.warning("%s It is opened again.", error)
+        if words is not None and (taken := self._words.take()) is not None:
+            taken.close_writer()
+
+    def _refresh_vectors(self, slot: Slot[VectorIndex], folder: str) -> None:
+        index = slot.current
+        if index is None:
+            return
+        try:
+            if index.folder == folder:
+                index.refresh()
+                return
+        except IndexUnusable as error:
+            log.warning("%s It is opened again.", error)
+        if (taken := slot.take()) is not None:
+            taken.close_writer()
+        self.reopen()
+
     def words_due(self) -> bool:
         """Return True if the word index is open and `WordIndex.due`."""
         words = self._words.current
         return words is not None and words.due()
+
+    @property
+    def words_damaged(self) -> bool:
+        """True where the word index is open, and a read or a write has failed."""
+        words = self._words.current
+        return words is not None and words.answering.damaged
 
     @property
     def vectors(self) -> VectorIndex:
@@ -364,7 +468,8 @@ class Indexes:
         return self.open_chunks(folder, self.embedder)
 
     def _open_words(self) -> WordIndex:
-        return WordIndex(self._documents, self._states, self._directory, self.analysers, self.store)
+        parts = self._documents, self._states, self._directory, self.analysers, self.store
+        return WordIndex(*parts, shared=self.shared)
 
     def _open_tree(self) -> VectorIndex:
         return self.open_tree(self._vectors_folder(), self.embedder)
@@ -392,13 +497,15 @@ class Indexes:
     def forget(self, chunk_ids: Iterable[str]) -> None:
         """Remove chunks from both indexes; unknown ids are no error."""
         ids = list(chunk_ids)
+        self.refresh()
         self.words.delete(ids)
-        if not self._documents.index_state(VECTORS):
-            return
-        try:
-            self.vectors.delete(ids)
-        except (EmbeddingError, RetrievalError) as error:  # not shown, and removed by `recover`
-            log.warning("%s", error)
+        if self._documents.index_state(VECTORS):
+            try:
+                self.vectors.delete(ids)
+            except (EmbeddingError, RetrievalError) as error:  # not shown, and removed by `recover`
+                log.warning("%s", error)
+        if self.shared:
+            self._documents.raise_index_version()
 
     def copy_vectors(self, document_id: str, pairs: Sequence[tuple[str, str]]) -> None:
         """Copy to each chunk of a document the vector of the chunk with the paired id, of the same text."""
@@ -438,9 +545,25 @@ class Indexes:
             self._vectors.close(IndexState.DAMAGED)
             self.drop_vectors()
             return
-        self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
-        self._demote(self._documents.chunk_ids() - there)
+        if self.shared:
+            self.vectors.delete(sorted(self._documents.strays(there)))
+            self._demote_without_vectors()
+        else:
+            self.vectors.delete(sorted(there - self._documents.chunk_ids(searchable=False)))
+            self._demote(self._documents.chunk_ids() - there)
         self._recover_tree()
+
+    def _demote_without_vectors(self) -> None:
+        """Set the documents back that lost vectors; others are being embedded, maybe by other processes."""
+        embedded = self._documents.chunk_ids_in(EMBEDDED)
+        self.vectors.refresh()  # the vectors were there before their documents' states
+        self._demote(embedded - self.vectors.ids())
+
+    def sweep(self) -> None:
+        """Remove the folders of indexes that are not used any more."""
+        self.words.sweep()
+        pair = IndexPair(self._documents, self._states, self._directory, VECTORS, NEXT, self.store.folders)
+        pair.sweep()
 
     def _recover_tree(self) -> None:
         """Remove the tree index where it is damaged; the next build of the trees fills it again."""
@@ -517,7 +640,8 @@ class Indexes:
         """Set the documents of these chunks back to the state before embedding."""
         chunks = self._documents.chunks_by_id(sorted(missing)).values()
         for document_id in sorted({chunk.document_id for chunk in chunks}):
-            self._documents.set_state(document_id, "searchable_by_words")
+            with suppress(NotFound):  # removed meanwhile
+                self._documents.set_state(document_id, "searchable_by_words")
 
     def _open_external(self, directory: Path, *, refill: bool) -> ExternalVectorIndex:
         owner = self._directory.name
@@ -539,7 +663,6 @@ class Indexes:
         mine = description(self.embedder, self.store)
         made_with = self._documents.index_state(VECTORS)
         if not made_with:
-            made_with = {**mine, "folder": fresh_folder(VECTORS)}
-            self._documents.set_index_state(VECTORS, made_with)
+            made_with = self._states.begin(VECTORS, {**mine, "folder": fresh_folder(VECTORS)})
         check_same_index(made_with, mine)
         return str(made_with["folder"])

@@ -54,10 +54,8 @@ class IndexPair:
         return None
 
     def begin(self, **made_with: Any) -> dict[str, Any]:
-        """Record a staged index in a fresh folder; return its state."""
-        state = {**made_with, "folder": fresh_folder(self.answering)}
-        self.documents.set_index_state(self.staged, state)
-        return state
+        """Record a staged index in a fresh folder; return its state, or that of one begun meanwhile."""
+        return self.states.begin(self.staged, {**made_with, "folder": fresh_folder(self.answering)})
 
     def exchange(self) -> None:
         """Make the staged index the one in use, in one commit."""
@@ -71,10 +69,11 @@ class IndexPair:
 
     def sweep(self) -> None:
         """Remove the folders that neither index uses; the very first index has no state: ``"words"``."""
+        there = self.folders.names(self.directory)  # first: a folder is made after the ledger has its name
         first = {"folder": self.answering}
         states = self.documents.index_state(self.answering) or first, self.documents.index_state(self.staged)
         used = {state["folder"] for state in states if state}
-        for name in self.folders.names(self.directory):
+        for name in there:
             if name.startswith(self.answering) and name.removesuffix("-tree") not in used:
                 self.folders.remove(self.directory / name)
 

@@ -190,6 +190,7 @@ class StagedVectors(StagedIndex):
 
     def exchange(self) -> bool:
         """Put the index to use where it holds exactly the chunks of the ledger."""
+        self._chunks.refresh()
         there = self._chunks.ids()
         if self.documents.chunk_ids() - there or there - self.documents.chunk_ids(searchable=False):
             return False

@@ -5,10 +5,12 @@ A document is in the library once its row in the ledger is committed; `recover` 
 
 import hashlib
 import logging
+import secrets
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -41,7 +43,7 @@ from rag.text.chunking import Splitting, split
 from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
-from storage.documents import Documents, IndexStates, chunk_records
+from storage.documents import EMBED, READ, Documents, IndexStates, chunk_records
 from storage.errors import NotFound, ObjectStoreAway, StorageError
 from storage.figures import Figures
 from storage.files import Files
@@ -65,6 +67,9 @@ R = TypeVar("R")
 FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
 MOST_PASSAGES = 90_000  # of a document: 50 MB of plain text have 60,000 to 85,000
 METERED_SECONDS = 10.0  # of embedding, after which they are counted
+COMPARED = "compared"  # state of a shared index, in the ledger: when it is to be compared with that again
+COMPARED_EVERY = timedelta(days=1)
+CLAIMED = timedelta(minutes=10)  # for a comparison: if its process is killed, another then does it
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
 
 
@@ -172,9 +177,20 @@ class Library:
         self._counting = Lock()  # from the check of the passages to their commit
         self._adding = Lock()  # a sweep would take the original of a file being added: no row names it yet
         self._database = database
-        directory = database.directory / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
-        states = IndexStates(database, owner)
-        self.indexes = Indexes(self.documents, states, directory, open_embedder, store, analysers, open_named)
+        root = store.root or database.directory
+        directory = root / "indexes" / hashlib.sha256(owner.encode()).hexdigest()[:32]
+        self._states = states = IndexStates(database, owner)
+        self._shared = database.shared and store.shared
+        self.indexes = Indexes(
+            self.documents,
+            states,
+            directory,
+            open_embedder,
+            store,
+            analysers,
+            open_named,
+            shared=self._shared,
+        )
         self.weighing = HybridCalibration(
             self.documents, lambda: self.indexes.vectors, self.indexes.analysers
         )
@@ -376,6 +392,7 @@ class Library:
         described, earlier = self.figures.put(document_id, number, figure, text, model)
         chunks = list(self.documents.chunks_by_id([described.id]).values())
         try:
+            self.indexes.refresh()
             self.indexes.words.add(to_entry(chunk) for chunk in chunks)
             for _ in self.add_vectors([chunks], len(chunks), cancelled):
                 pass
@@ -397,7 +414,16 @@ class Library:
         self.forest.forget(nodes)
 
     def recover(self) -> list[str]:
-        """Make originals and indexes agree with the ledger; return the ids of unfinished documents."""
+        """Make originals and indexes agree with the ledger; return the ids of unfinished documents.
+
+        Where other processes use the indexes, too, one of them does so once a day, and none at a start; what
+        the others work on is left out.
+        """
+        if self._shared:
+            self._compare_if_due()
+            elsewhere = self.queue.elsewhere(self.owner, (READ, EMBED), here=(READ, EMBED))
+            busy = {job.key for job in elsewhere}
+            return [record.id for record in self.documents.unfinished() if record.id not in busy]
         self.sweep_originals()
         for record in self.documents.unfinished():
             if record.state not in ("queued", "reading"):
@@ -405,6 +431,32 @@ class Library:
         self.indexes.recover()
         self.forest.recover()
         return [record.id for record in self.documents.unfinished()]
+
+    def scrub_due(self) -> bool:
+        """Return whether the files of open indexes are to be checked, or compared with the ledger."""
+        if not self._shared:
+            return self.indexes.words_due()
+        return self.indexes.words_damaged or _is_due(self.documents.index_state(COMPARED))
+
+    def scrub(self) -> None:
+        """Check the word index, and what else is due; make what is damaged anew."""
+        if not self._shared or self.indexes.words_damaged:
+            self.indexes.words.recover()
+        if self._shared:
+            self._compare_if_due()
+
+    def _compare_if_due(self) -> None:
+        """Compare originals and indexes with the ledger where no process has done so for a day."""
+        before = self.documents.index_state(COMPARED)
+        claim = {**_until(CLAIMED), "by": secrets.token_hex(8)}
+        if not _is_due(before) or self._states.begin(COMPARED, claim, after=before) != claim:
+            return  # another process has done it, or does it
+        self.indexes.refresh()
+        self.sweep_originals()
+        self.indexes.recover()
+        self.indexes.sweep()
+        self.forest.recover()
+        self._states.begin(COMPARED, _until(COMPARED_EVERY), after=claim)
 
     def sweep_originals(self) -> None:
         """Delete originals that no document names; where their store is away, another time."""
@@ -454,6 +506,7 @@ class Library:
         options: SearchOptions = USUAL,
     ) -> BaseRetriever:
         """Return the retriever of that name; those of RAPTOR fill a budget instead of `k`."""
+        self.indexes.refresh()
         if name in TREES:
             return TREES[name](forest=self.forest, document_ids=document_ids)
         parts = SearchParts(
@@ -475,6 +528,7 @@ class Library:
 
         Raises Cancelled, also where the index is replaced meanwhile.
         """
+        self.indexes.refresh()
         vectors, done = self.indexes.vectors, 0
         yield IngestProgress("meaning", 0, total)
         with WriteBuffer(vectors) as gathered:
@@ -549,6 +603,7 @@ class Library:
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         """Add the chunks to the word index; who stops at the last step finds the document searchable."""
         ids, done = self.documents.chunk_ids_of(record.id), 0
+        self.indexes.refresh()
         try:
             for chunks in self.documents.indexed_batches(record.id):
                 yield IngestProgress("words", done, len(ids))
@@ -600,6 +655,14 @@ class Library:
                     self.files.delete(sha256)
         except ObjectStoreAway as error:
             log.warning("An original is deleted later. %s", error)
+
+
+def _until(time_from_now: timedelta) -> dict[str, str]:
+    return {"until": (datetime.now(UTC) + time_from_now).isoformat()}
+
+
+def _is_due(compared: Mapping[str, str] | None) -> bool:
+    return compared is None or datetime.now(UTC) >= datetime.fromisoformat(compared["until"])
 
 
 def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:

@@ -145,6 +145,7 @@ def _resplit_document(
     yield IngestProgress("reading", 0, 1)
     parsed = run_to_end(library.parse(record))
     new, old = list[str](), library.documents.chunk_ids_of(record.id)
+    library.indexes.refresh()
     try:
         for chunks in parsed.chunks_of(record):
             new += [chunk.id for chunk in chunks]
@@ -287,12 +288,12 @@ class Ingest:
 
         In the lane of splitting: the ledger does not yet have the passages of a split in progress.
         """
-        if self._library.indexes.words_due():
+        if self._library.scrub_due():
             self._start(SCRUB, self._scrub, SPLIT)
 
     def _scrub(self, cancelled: Cancel) -> Iterator[None]:
         if not cancelled():
-            self._library.indexes.words.recover()
+            self._library.scrub()
         yield
 
     def split_if_due(self) -> None:
