@@ -27,6 +27,7 @@ from rag.index.indexes import Indexes
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
+from rag.index.vector_index import VectorIndex
 from rag.ingest.document_facts import read_facts
 from rag.ingest.document_profile import DocumentProfile
 from rag.ingest.figures import figures_of
@@ -317,9 +318,12 @@ class Library:
         self._promote(document_id)
         ids = self.documents.chunk_ids_of(document_id)
         try:
+            self.indexes.refresh()
+            vectors = self.indexes.vectors
             yield from self.add_vectors(self.documents.indexed_batches(document_id), len(ids), cancelled)
             self.documents.set_state(document_id, "searchable_by_meaning")
             self.documents.set_state(document_id, "ready")
+            self._confirm_in_use(vectors, document_id)
         except (EmbeddingError, LimitReached, RetrievalError, StorageError) as error:
             self._note(
                 document_id, "searchable_by_words", N_("{error} It is tried again later.", error=error)
@@ -327,6 +331,13 @@ class Library:
             raise
         finally:
             self._forget_if_removed(document_id, ids)
+
+    def _confirm_in_use(self, vectors: VectorIndex, document_id: str) -> None:
+        """Set a document back, and raise Cancelled, where another process has replaced its vector index."""
+        self.indexes.refresh()
+        if self._shared and self.indexes.vectors is not vectors:
+            self.documents.set_state(document_id, "searchable_by_words")
+            raise Cancelled(N_("The ingest was stopped; it goes on later."))
 
     def profiles(self) -> Mapping[str, DocumentProfile]:
         """Return the profile of every document by its id, without pending replacements.
@@ -602,14 +613,17 @@ class Library:
 
     def _index_words(self, record: DocumentRecord) -> Iterator[IngestProgress]:
         """Add the chunks to the word index; who stops at the last step finds the document searchable."""
-        ids, done = self.documents.chunk_ids_of(record.id), 0
+        ids, done, words = self.documents.chunk_ids_of(record.id), 0, None
         self.indexes.refresh()
         try:
-            for chunks in self.documents.indexed_batches(record.id):
-                yield IngestProgress("words", done, len(ids))
-                self.indexes.words.add(to_entry(chunk) for chunk in chunks)
-                done += len(chunks)
-            self.documents.set_state(record.id, "searchable_by_words")
+            while words is not self.indexes.words:  # again where another process has put another in its place
+                words, done = self.indexes.words, 0
+                for chunks in self.documents.indexed_batches(record.id):
+                    yield IngestProgress("words", done, len(ids))
+                    self.indexes.words.add(to_entry(chunk) for chunk in chunks)
+                    done += len(chunks)
+                self.documents.set_state(record.id, "searchable_by_words")
+                self.indexes.refresh()
             self._promote(record.id)
             yield IngestProgress("words", done, len(ids))
         finally:

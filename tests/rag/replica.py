@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rag.errors import FootnoteError
+from rag.errors import Cancelled, FootnoteError, RetrievalError
 from rag.factory import make_store
-from rag.ingest.library import Library
+from rag.ingest.library import IngestProgress, Library
 from rag.models.embeddings import Embedder
 from rag.settings import Settings
 from storage import postgres
@@ -49,6 +49,8 @@ class Acting:
     def __init__(self, directory: str, url: str) -> None:
         self._opening = directory, url, "", ""
         self._model, self._held = Counted("words"), ExitStack()
+
+    _steps: Iterator[IngestProgress] = iter(())
 
     def use(self, objects: str, owner: str) -> None:
         """Open a person's library, whose originals and index are at an address."""
@@ -104,6 +106,26 @@ class Acting:
 
     def version(self) -> int:
         return self._library.documents.index_version()
+
+    def begin_to_index(self, document_id: str) -> None:
+        """Index a document up to the first passages of its vectors, or else of its words."""
+        self._steps = self._library.index(document_id)
+        meaning = self._library.documents.get(document_id).state == "searchable_by_words"
+        wanted = "meaning" if meaning else "words"
+        next(step for step in self._steps if step.stage == wanted)
+
+    def go_on(self) -> None:
+        """Go on to the end, and once more where that was stopped."""
+        try:
+            list(self._steps)
+        except (Cancelled, RetrievalError):
+            for record in self._library.documents.unfinished():
+                list(self._library.index(record.id))
+
+    def embed_all_anew(self) -> None:
+        """Drop the vectors, and embed what is searchable by words."""
+        for document_id in self._library.rebuild_vectors():
+            list(self._library.embed(document_id))
 
     def remove(self, document_id: str) -> None:
         self._library.remove(document_id)

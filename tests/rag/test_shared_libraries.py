@@ -167,6 +167,33 @@ def test_an_original_that_one_process_has_accepted_is_not_deleted_by_another(
             assert all(replica.originals().values())
 
 
+def test_a_document_that_is_indexed_while_the_word_index_is_made_anew_is_in_the_new_one(
+    replicas: tuple[Replica, Replica],
+):
+    one, other = replicas
+    one.add("a.txt", "The zebra lives in the savanna.")
+    document_id = other.keep("b.txt", "Another zebra.")
+    other.begin_to_index(document_id)
+    one.damage_words()
+    other.go_on()
+    assert set(one.find("zebra")) == {"a.txt", "b.txt"}
+    assert one.in_step() and other.in_step()
+
+
+def test_a_document_that_is_embedded_while_the_vector_index_is_made_anew_is_in_the_new_one(
+    replicas: tuple[Replica, Replica],
+):
+    one, other = replicas
+    one.add("a.txt", "The zebra lives in the savanna.")
+    document_id = other.keep("b.txt", "Another zebra.")
+    other.read(document_id)
+    other.begin_to_index(document_id)
+    one.embed_all_anew()
+    other.go_on()
+    assert set(one.states().values()) == {"ready"}
+    assert one.in_step() and other.in_step()
+
+
 def test_a_shared_folder_is_named_where_the_index_is_to_be_shared(tmp_path: Path):
     settings: dict[str, Any] = {"data": tmp_path, "vector_store": "lance-objects"}
     with pytest.raises(SettingsError, match="FOOTNOTE_OBJECTS is empty"):

@@ -67,7 +67,9 @@ def test_what_another_process_reads_of_a_table_changes_with_it(words: Open):
     assert other.rarity("cat") < before
 
 
-@pytest.mark.parametrize("change", [lambda index: index.delete(["none"]), lambda index: index.check()])
+@pytest.mark.parametrize(
+    "change", [lambda index: index.delete(["none"]), lambda index: index.add(entries("owl", document="c"))]
+)
 def test_rows_that_another_process_has_added_are_scored_among_all_rows(
     words: Open, change: Callable[[LanceWordIndex], None]
 ):
@@ -80,6 +82,8 @@ def test_rows_that_another_process_has_added_are_scored_among_all_rows(
     mixed = dict(other.search("cat dog", 10))
     of_b = {id_: score for id_, score in mixed.items() if id_.startswith("b")}
     assert dict(other.search("cat dog", 10, ["b"])) == pytest.approx(of_b)
+    some = {id_: mixed[id_] for id_ in ("a-0", "b-0")}
+    assert other.scores("cat dog", list(some)) == pytest.approx(some)
 
 
 def test_vectors_that_another_process_was_first_to_add_are_found(tmp_path: Path, address: str):
