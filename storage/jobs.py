@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -19,15 +20,30 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from storage.errors import LeaseLost, StorageError
 from storage.i18n import N_
 from storage.tables import JobRow, ensure_user, new_id, now, table_of, to_record
 
-LEASE_SECONDS = 3.0  # after which a job that was not renewed may be taken by another worker
-RENEW_SECONDS = 1.0  # between two renewals
+LEASE_SECONDS = 6.0  # after which a job that was not renewed may be taken by another worker
+RENEWALS = 3  # of a lease while it lasts, so that two may fail
+STOP_SECONDS = 0.5  # between two looks whether someone asked to stop
 LOST = N_("This work was taken over by another process, which goes on with it.")
 
 log = logging.getLogger(__name__)
@@ -166,15 +182,17 @@ def ask_to_stop(session: Session, owner: str, kind: str, key: str) -> None:
 class JobQueue:
     """Jobs of all owners, as one process takes them; thread-safe.
 
-    Leases last `lease` seconds and are renewed every `renewal` seconds, in one commit for all.
+    Leases last `lease` seconds and are renewed every `renewal` seconds, by default a third of that, in one
+    statement for all. Whether someone asked to stop is read more often.
     """
 
     def __init__(
-        self, database: Transactions, *, lease: float = LEASE_SECONDS, renewal: float = RENEW_SECONDS
+        self, database: Transactions, *, lease: float = LEASE_SECONDS, renewal: float | None = None
     ) -> None:
         self.worker = f"{socket.gethostname()[:30]} {os.getpid()} {secrets.token_hex(4)}"
         self._database = database
-        self._lease, self._renewal = timedelta(seconds=lease), renewal
+        self._lease = timedelta(seconds=lease)
+        self._renewal = lease / RENEWALS if renewal is None else renewal
         self._held: dict[str, Held] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -251,15 +269,31 @@ class JobQueue:
             return session.connection().execute(_ELSEWHERE, others).scalar_one()
 
     def renew(self, leases: Sequence[Lease]) -> set[Lease]:
-        """Renew leases in one commit; return those that are to be given up: lost, or asked to stop."""
+        """Renew leases in one statement; return those that are to be given up: see `given_up`.
+
+        A row that another transaction has locked is left to the next renewal: to wait for it while others are
+        locked here would be a deadlock with a transaction that ends several jobs.
+        """
         ids = [lease.id for lease in leases]
         with self._database.sharing() as session:
-            mine = JobRow.id.in_(ids), JobRow.worker == self.worker
-            renewing = update(JobRow).where(*mine).values(leased_until=clock(session) + self._lease)
-            renewing = renewing.execution_options(synchronize_session=False)
-            rows = session.execute(renewing.returning(JobRow.id, JobRow.attempt, JobRow.stop)).all()
-            self._save_progress(session, {id_ for id_, _, _ in rows})
-        going_on = {(id_, attempt) for id_, attempt, stop in rows if not stop}
+            mine = select(JobRow.id).where(JobRow.id.in_(ids), JobRow.worker == self.worker)
+            free = mine.with_for_update(skip_locked=True, key_share=True)
+            values: dict[str, Any] = {"leased_until": clock(session) + self._lease}
+            if told := self._told(ids):
+                values["progress"] = case(*told, else_=JobRow.progress)
+            renewing = update(JobRow).where(JobRow.id.in_(free)).values(values)
+            session.execute(renewing.execution_options(synchronize_session=False))
+        return self.given_up(leases)
+
+    def given_up(self, leases: Sequence[Lease]) -> set[Lease]:
+        """Return the leases that are to be given up: lost, or asked to stop. Nothing is written."""
+        asked = select(JobRow.id, JobRow.attempt).where(
+            JobRow.id.in_([lease.id for lease in leases]),
+            JobRow.worker == self.worker,
+            JobRow.stop.is_(False),
+        )
+        with self._database.reading() as session:
+            going_on = {(id_, attempt) for id_, attempt in session.execute(asked)}
         return {lease for lease in leases if (lease.id, lease.attempt) not in going_on}
 
     @contextmanager
@@ -401,25 +435,32 @@ class JobQueue:
                 )
             )
 
-    def _save_progress(self, session: Session, ids: Collection[str]) -> None:
+    def _told(self, ids: Collection[str]) -> list[tuple[ColumnElement[bool], ColumnElement[Any]]]:
+        """Return the progress of what is held, as cases of an update."""
         with self._lock:
             told = {id_: held.progress for id_, held in self._held.items() if id_ in ids and held.progress}
-        for id_, progress in told.items():
-            session.execute(update(JobRow).where(JobRow.id == id_).values(progress=dict(progress or {})))
+        return [(JobRow.id == id_, literal(dict(progress or {}), JSON)) for id_, progress in told.items()]
 
     def _renew_held(self) -> None:
-        """Renew what is held, until nothing is."""
-        while not self._closed.wait(self._renewal):
+        """Renew what is held, and look for what is to stop, until nothing is held."""
+        renewed = time.monotonic()
+        while not self._closed.wait(min(STOP_SECONDS, self._renewal)):
             with self._lock:
                 held = list(self._held.values())
                 if not held:
                     self._renewing = None
                     return
+            due = time.monotonic() - renewed >= self._renewal
             try:
-                given_up = self.renew([one.lease for one in held])
+                given_up = (self.renew if due else self.given_up)([one.lease for one in held])
             except StorageError as error:  # tried again; others may take what cannot be renewed
                 log.warning("Leases could not be renewed. %s", error)
                 continue
+            except Exception:  # without this thread every lease would run out
+                log.exception("Leases could not be renewed")
+                continue
+            if due:
+                renewed = time.monotonic()
             for one in held:
                 if one.lease in given_up and not one.ended:
                     one.lost.set()

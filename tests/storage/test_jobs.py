@@ -5,18 +5,21 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime
+from threading import Event
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from storage.accounts import Account
 from storage.database import Database
 from storage.errors import LeaseLost
-from storage.jobs import JobQueue, Lease
+from storage.jobs import JobQueue, Lease, end_all
 from storage.tables import JobRow, Usage, ensure_user
 
 OVER = datetime(2020, 1, 1)
@@ -137,6 +140,76 @@ def test_work_that_was_taken_over_is_told_so(database):
         session.execute(update(JobRow).values(worker="another", attempt=JobRow.attempt + 1))
     with queue.holding(lease) as held:
         assert held.lost.wait(30)
+    queue.close()
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_leases_are_renewed_beside_one_who_ends_several_of_the_jobs(database, queue, ledger, first):
+    """Neither waits for a row of the other while it holds one that the other waits for."""
+    for key in ("a", "b"):
+        queue.put("ann", "read", key)
+    leases = [queue.take_this("ann", "read", key) for key in ("a", "b")]
+    with ThreadPoolExecutor(1) as another:
+        with database.sharing() as session:
+            end_all(session, "ann", [first])
+            renewing = another.submit(queue.renew, leases) if ledger else None
+            given_up = renewing.result(30) if renewing else set()
+            end_all(session, "ann", ["a", "b"])
+        assert given_up == set()
+        assert queue.renew(leases) == set(leases)
+
+
+def test_an_unexpected_error_does_not_end_the_renewal(database, monkeypatch, caplog):
+    queue = JobQueue(database, lease=30.0, renewal=0.01)
+    queue.put("ann", "read", "a")
+    lease = queue.take(["read"])
+    renew, failed = queue.renew, Event()
+
+    def fail_once(leases):
+        if not failed.is_set():
+            failed.set()
+            raise ZeroDivisionError
+        return renew(leases)
+
+    monkeypatch.setattr(queue, "renew", fail_once)
+    with queue.holding(lease):
+        run_out(database, lease)
+        while not JobQueue(database).of("ann", ["read"])[0].alive:
+            time.sleep(0.01)
+    queue.close()
+    assert "Leases could not be renewed" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+def test_all_leases_of_a_process_are_renewed_by_one_statement(database):
+    queue = JobQueue(database, lease=0.3)
+    leases = []
+    for key in ("a", "b", "c"):
+        queue.put("ann", "read", key)
+        leases.append(queue.take_this("ann", "read", key))
+    written = []
+
+    def note(_, __, statement, *___):
+        if statement.startswith("UPDATE jobs"):
+            written.append(statement)
+
+    with ExitStack() as held:
+        for number, lease in enumerate(leases):
+            held.enter_context(queue.holding(lease)).progress = {"done": number}
+        event.listen(database._engine, "before_cursor_execute", note)
+        assert queue.renew(leases) == set()
+        event.remove(database._engine, "before_cursor_execute", note)
+    queue.close()
+    assert len(written) >= 1 and len(set(written)) == 1
+    assert [job.progress for job in queue.of("ann", ["read"])] == [{"done": number} for number in range(3)]
+
+
+def test_a_wish_to_stop_is_seen_long_before_the_next_renewal(database):
+    queue = JobQueue(database, lease=3600.0)
+    queue.put("ann", "read", "a")
+    lease = queue.take(["read"])
+    with queue.holding(lease) as held:
+        JobQueue(database).stop("ann", "read", "a")
+        assert held.lost.wait(60)
     queue.close()
 
 
