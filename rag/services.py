@@ -34,12 +34,12 @@ from rag.models.local.install import Installs
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel
 from rag.settings import LOCAL_OWNER, Settings
+from rag.sharing import open_ledger
 from rag.webhooks import WebhookSender
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
 from storage.audit_log import SERVER, AuditLog, AuditTrail
 from storage.conversations import interrupt_pending
-from storage.database import Database
 from storage.documents import EMBED, READ
 from storage.jobs import Lease
 from storage.lab import stop_running
@@ -67,7 +67,7 @@ class Services:
         """Place of everyone's original files."""
         self.originals.check()
         self.settings, self.local = settings, local
-        self.database = Database.open(settings.data, url=settings.database_url)
+        self.database = open_ledger(settings)
         interrupt_pending(self.database)
         stop_running(self.database)
         self.metrics = Metrics()

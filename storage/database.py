@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,9 +30,9 @@ from sqlalchemy.orm import Session
 
 from storage import files, migrations, postgres, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
-from storage.fence import ServerFence
+from storage.fence import ALONE, ServerFence, Sharing
 from storage.i18n import N_
-from storage.jobs import JobQueue
+from storage.jobs import LEASE_SECONDS, JobQueue
 from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 from storage.tables import (
@@ -112,6 +112,7 @@ def _size(count: int) -> int:
     return min(MOST, 1 << (count - 1).bit_length())
 
 
+LONE_LEASE_SECONDS = 60.0  # of a process that has the ledger alone: its start ends the leases of a dead one
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"  # of several statements
 UNPACKED = ".restoring"  # folder of an archive that is not verified yet
 VERIFIED = ".restored"  # folder of a verified one, whose files are moved into place
@@ -144,7 +145,12 @@ class Database:
     """The ledger of one data directory, locked until :meth:`close`."""
 
     def __init__(
-        self, directory: Path, engine: Engine, lock: DataDirectoryLock, fence: ServerFence | None = None
+        self,
+        directory: Path,
+        engine: Engine,
+        lock: DataDirectoryLock,
+        fence: ServerFence | None = None,
+        sharing: Sharing = ALONE,
     ) -> None:
         self.directory = directory
         self._engine = engine
@@ -153,8 +159,10 @@ class Database:
         level = {} if self._embedded else {"isolation_level": "REPEATABLE READ"}
         self._snapshot = engine.execution_options(**level)
         self._lock, self._fence = lock, fence
+        self.together = sharing.together
+        """True where other processes may use the ledger, too."""
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
-        self.queue = JobQueue(self)
+        self.queue = JobQueue(self, lease=LEASE_SECONDS if self.together else LONE_LEASE_SECONDS)
 
     @property
     def shared(self) -> bool:
@@ -162,25 +170,27 @@ class Database:
         return not self._embedded
 
     @classmethod
-    def open(cls, directory: Path, *, url: str | None = None) -> Database:
+    def open(cls, directory: Path, *, url: str | None = None, sharing: Sharing = ALONE) -> Database:
         """Lock, check, back up if a migration is due, migrate; ``url`` names a ledger on a server.
 
-        A ledger on PostgreSQL is locked, too: one process has it at a time.
+        A ledger on PostgreSQL is locked, too: for one process, or as ``sharing`` says.
 
         Raises DataDirectoryLocked, DatabaseDamaged, DatabaseTooNew, or another StorageError.
         """
-        lock = DataDirectoryLock(directory)
+        lock = DataDirectoryLock(directory, shared=sharing.one_folder and sharing.together)
         lock.acquire()
         try:
             with sqlite.explained(directory):
-                settle(directory, lock)
-                engine, fence = (_local(directory, lock), None) if url is None else _remote(url)
+                if not lock.shared:
+                    settle(directory, lock)
+                engine, fence = (_local(directory, lock), None) if url is None else _remote(url, sharing)
         except BaseException:
             lock.release()
             raise
-        opened = cls(directory, engine, lock, fence)
+        opened = cls(directory, engine, lock, fence, sharing)
         try:
-            opened.queue.free_all()
+            if not opened.together:
+                opened.queue.free_all()
         except BaseException:
             opened.close()
             raise
@@ -250,7 +260,8 @@ class Database:
             with Session(self._immediate) as session, session.begin():
                 yield session
                 commits = self._counted(session)
-            self._lock.note(commits)
+            if commits is not None:
+                self._lock.note(commits)
 
     @contextmanager
     def excluding(self, owner: str) -> Iterator[None]:
@@ -270,9 +281,9 @@ class Database:
         if self._fence is not None:
             self._fence.confirm()
 
-    def _counted(self, session: Session) -> int:
+    def _counted(self, session: Session) -> int | None:
         if not self._embedded:
-            return 0
+            return None
         return int(session.connection().execute(_COUNTING).scalar_one())
 
     @contextmanager
@@ -419,16 +430,23 @@ def _due(revision: str | None, where: object) -> bool:
     return revision != known[-1]
 
 
-def _remote(url: str) -> tuple[Engine, ServerFence]:
-    """Make the engine of a ledger on a server, fenced before anything is written."""
+def _remote(url: str, sharing: Sharing) -> tuple[Engine, ServerFence]:
+    """Make the engine of a ledger on a server, fenced before anything is written.
+
+    Processes that share it are of one version, so that none finds a ledger that another has migrated.
+    """
     engine = postgres.engine(url)
-    fence = ServerFence(engine)
+    common = {**sharing.common, "the version of Footnote": migrations.revisions()[-1]}
+    fence = ServerFence(engine, replace(sharing, common=common))
     with postgres.explained():
         fence.acquire()
         try:
             with engine.begin() as connection:
-                if _due(revision(connection), engine.url.render_as_string(hide_password=True)):
-                    migrations.upgrade(connection)
+                where = engine.url.render_as_string(hide_password=True)
+                if _due(revision(connection), where):
+                    postgres.lock_ledger(connection)
+                    if _due(revision(connection), where):  # unless another process has done it meanwhile
+                        migrations.upgrade(connection)
         except BaseException:
             fence.release()
             raise

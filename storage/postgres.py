@@ -91,6 +91,11 @@ def exclude_others(connection: Connection, owner: str) -> None:
     connection.execute(_EXCLUDE, {"kind": _EXCLUDING, "owner": key_of(owner)})
 
 
+def lock_ledger(connection: Connection) -> None:
+    """Wait, however long, until no other transaction writes anybody's rows, such as another's migration."""
+    connection.execute(_EVERYONE, {"ledger": _LEDGER})
+
+
 def key_of(owner: str) -> int:
     """Return an owner's key as a signed number of 32 bits, what PostgreSQL locks by."""
     return int.from_bytes(sha256(owner.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)

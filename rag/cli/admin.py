@@ -20,6 +20,7 @@ from rag.models.local.catalog import OFFERS, QWEN_1_5B, ModelChoice, ModelOffer,
 from rag.models.local.install import install, try_out
 from rag.services import Services
 from rag.settings import SAVED, Settings, load, shareable
+from rag.sharing import open_ledger
 from storage import backup
 from storage.accounts import People
 from storage.audit_log import AuditEntry, AuditTrail
@@ -211,7 +212,7 @@ def _add_user_commands(commands: Commands) -> None:
 
 
 def _list_command(settings: Settings, options: Options) -> int:
-    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+    with closing(open_ledger(settings)) as database:
         for record in People(database).list():
             print(json.dumps(asdict(record), default=str) if options.json else describe(record))
     return 0
@@ -262,7 +263,7 @@ def _add_audit_command(commands: Commands) -> None:
 
 
 def _audit_command(settings: Settings, options: Options) -> int:
-    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+    with closing(open_ledger(settings)) as database:
         for entry in AuditTrail(database).list(limit=options.limit):
             print(json.dumps(asdict(entry), default=str) if options.json else describe_entry(entry))
     return 0

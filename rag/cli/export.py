@@ -13,6 +13,7 @@ from rag.errors import ExportRefused
 from rag.grid.feedback import cell_cases
 from rag.i18n import N_
 from rag.settings import LOCAL_OWNER, Settings
+from rag.sharing import open_ledger
 from rag.text.normalize import clean
 from storage.answers import Feedback
 from storage.audit_log import AuditLog, Kind
@@ -47,7 +48,7 @@ def add_commands(commands: Commands) -> None:
 def _export_command(settings: Settings, options: Options) -> int:
     if bool(options.chat) == options.feedback:
         raise ExportRefused(N_("Name the chat to export, or ask for --feedback: one of the two."))
-    with closing(Database.open(settings.data, url=settings.database_url)) as database:
+    with closing(open_ledger(settings)) as database:
         text = _feedback(database) if options.feedback else _chat(database, options.chat, options.format)
         given: Kind = "feedback_exported" if options.feedback else "chat_exported"
         AuditLog(database, LOCAL_OWNER).record(given)

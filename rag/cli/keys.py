@@ -9,7 +9,7 @@ from rag.cli.common import Commands, Options, parse_names, positive, say
 from rag.cli.remote import RemoteKeys, running_server
 from rag.keys import PersonKeys
 from rag.settings import LOCAL_OWNER, Settings
-from storage.database import Database
+from rag.sharing import open_ledger
 from storage.errors import DataDirectoryLocked
 from storage.keys import SCOPES
 from storage.records import KeyRecord
@@ -76,7 +76,7 @@ def describe(record: KeyRecord) -> str:
 def _opened(settings: Settings, options: Options) -> Iterator[PersonKeys | RemoteKeys]:
     """Open the keys here, or at the server that holds the data directory."""
     try:
-        database = Database.open(settings.data, url=settings.database_url)
+        database = open_ledger(settings)
     except DataDirectoryLocked as locked:
         yield RemoteKeys(running_server(settings, locked), options.owner)
         return

@@ -2,8 +2,9 @@
 
 from rag.cli.common import Commands, Options, ProgressBar, say
 from rag.factory import make_originals
+from rag.i18n import N_
 from rag.settings import Settings, load
-from storage.database import Database
+from rag.sharing import open_ledger
 from storage.moving import copy_originals
 
 HERE = "data"  # names the data directory
@@ -30,7 +31,7 @@ def _migrate_command(settings: Settings, options: Options) -> int:
     source = make_originals(settings, settings.data)
     target = make_originals(load({"data": settings.data, "objects": address}), settings.data)
     target.check()
-    database = Database.open(settings.data, url=settings.database_url)
+    database = open_ledger(settings, alone=N_("Originals are being moved."))
     try:
         with ProgressBar(unit="") as bar:
             moved = copy_originals(database, source, target, lambda done, total: bar("copying", done, total))
