@@ -15,17 +15,18 @@ from rag.backups import BackupSchedule
 from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
-from rag.errors import EmbeddingError, FootnoteError
+from rag.errors import EmbeddingError, FootnoteError, SettingsError
 from rag.evaluation import lab
 from rag.factory import make_embedder, make_hub, make_library, make_llm, make_originals, make_store
 from rag.grid import run as grid_runs
+from rag.i18n import N_
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.page_images import PageImages
 from rag.ingest.parsers.walls import available
 from rag.ingest.queue import Removals
 from rag.ingest.taking import TAKE_SECONDS, JobTaker, document_lanes
-from rag.jobs import ANSWERS, Cancel, Jobs
+from rag.jobs import ANSWERS, Cancel, Jobs, kind_of
 from rag.local_server import LocalServer, new_token
 from rag.metrics import Metrics, Watch
 from rag.models.embeddings import Embedder, SharedEmbedders
@@ -39,13 +40,17 @@ from rag.webhooks import WebhookSender
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
 from storage.audit_log import SERVER, AuditLog, AuditTrail
-from storage.conversations import interrupt_pending
+from storage.conversations import interrupt_left, interrupt_pending
 from storage.documents import EMBED, READ
+from storage.errors import AccountClosed
 from storage.jobs import Lease
 from storage.lab import stop_running
 
+UPKEEP = "upkeep"  # kind of the turns in which a process looks after a library
 RECOVER = "recover"  # job that repairs a library when its owner comes
 MAX_IDLE_LIBRARIES = 20  # unused libraries that stay open
+LOOK_SECONDS = 1.0  # between two looks for what other processes have put, or left when they were killed
+TICK_SECONDS = 20.0  # between two looks for what is due by the clock
 SEND_SECONDS = 2.0  # between two looks for events that webhooks wait for
 IDLE_SECONDS = 300.0  # after its last use before a library may be closed: a page may still read it
 
@@ -103,11 +108,13 @@ class Services:
         """True once background work has started and every open library is repaired."""
         self.looking = threading.Lock()
         """Lock held while open libraries are read, and while they are closed."""
-        self._schedule = Scheduler(self._tick)
+        self._schedule = Scheduler(self._tick, seconds=TICK_SECONDS)
         sender = WebhookSender(self.database, self.jobs, lambda: self.settings)
         self._sending = Scheduler(sender.start_due, seconds=SEND_SECONDS)
         taker = JobTaker(self.database.queue, self.jobs, documents, self._begin)
-        self._taking = Scheduler(taker.take_due, seconds=TAKE_SECONDS)
+        together = self.database.together
+        self._taking = Scheduler(taker.take_due, seconds=LOOK_SECONDS if together else TAKE_SECONDS)
+        self._ending = Scheduler(self._end_what_was_left, seconds=LOOK_SECONDS) if together else None
         self.jobs.at_end = lambda kind: self._taking.wake() if kind in documents else None
         self._workspaces: dict[str, Workspace] = {}
         self._used: dict[str, float] = {}
@@ -189,6 +196,8 @@ class Services:
         self._schedule.start()
         self._sending.start()
         self._taking.start()
+        if self._ending is not None:
+            self._ending.start()
         if self.llm is not None:
             self.llm.warm()
 
@@ -244,8 +253,16 @@ class Services:
     def apply(self, changes: Mapping[str, Any], *, by: str = SERVER) -> None:
         """Save settings that `by` changed and use them from now on; raises SettingsError, changing nothing.
 
-        The audit log gets the names of those whose value is another one.
+        The audit log gets the names of those whose value is another one. Where other processes use the
+        ledger, which would not learn of it, nothing is changed here.
         """
+        if self.database.together:
+            raise SettingsError(
+                N_(
+                    "Several processes may use this ledger, and a change here would reach only one of them. "
+                    "Set it in the environment of each, and start them again."
+                )
+            )
         config.check(self.settings, changes)
         names = sorted(name for name, value in changes.items() if _differs(self.settings, name, value))
         if names:
@@ -261,17 +278,37 @@ class Services:
             for workspace in list(self._workspaces.values()):
                 workspace.ingest.follow_setting()
 
+    def _end_what_was_left(self) -> None:
+        """End answers and runs of the lab that a killed process was writing."""
+        interrupt_left(self.database, besides=self._answers_here())
+        stop_running(self.database)
+
+    def _answers_here(self) -> set[str]:
+        workspaces = list(self._workspaces)
+        keys = (key for owner in workspaces for key in self.jobs.keys(owner))
+        return {key.partition(":")[2] for key in keys if kind_of(key) == ANSWERS}
+
     def _tick(self) -> None:
-        owners = {*owners_with_sources(self.database), *self._in_step.copy()} - set(self.people.marked())
+        left = owners_with_work(self.database) if self.database.together else []
+        owners = {*owners_with_sources(self.database), *left, *self._in_step.copy()}
+        owners -= set(self.people.marked())
         expire = partial(self.audit_trail.expire, self.settings.audit_days)
         others: list[Callable[[], object]] = [self.rest, self.backups.start_due, expire]
         run_all([*(partial(self._tend, owner) for owner in sorted(owners)), *others])
 
     def _tend(self, owner: str) -> None:
-        with self._lock:
-            there = self._made(owner)
-        there.syncing.start_due()
-        if owner in self._in_step:
+        try:
+            with self._lock:
+                there = self._made(owner)
+            if self.database.together:  # another process may have been killed
+                there.syncing.recover()
+                there.grid_runs.recover()
+            there.syncing.start_due()
+            upkeep = owner in self._in_step and self.database.queue.turn(owner, UPKEEP, TICK_SECONDS / 2)
+        except AccountClosed:  # removed by another process
+            self._forget(owner)
+            return
+        if upkeep:
             there.ingest.try_again()
             self.database.confirm()  # an index is not made anew in a directory that was moved away
             there.ingest.scrub_if_due()
@@ -318,6 +355,8 @@ class Services:
         self._schedule.close()
         self._sending.close()
         self._taking.close()
+        if self._ending is not None:
+            self._ending.close()
         if self._announced is not None:
             self._announced.withdraw(self.database.directory)
         self.jobs.close(patience=self.settings.shutdown_seconds)

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from rag.connectors.http import Fetcher
 from rag.errors import Cancelled, RequestRejected, SourceError
+from rag.ingest.leased import JobName, exclusive
 from rag.jobs import Cancel, Jobs
 from rag.settings import Settings
 from storage.database import Database
@@ -88,7 +89,9 @@ class WebhookSender:
     def start_due(self) -> None:
         """Start to send what is due."""
         for owner, webhook_id in due_webhooks(self._database, datetime.now(UTC)):
-            work = partial(self._send_all, owner, webhook_id)
+            sending = partial(self._send_all, owner, webhook_id)
+            this = JobName(owner, WEBHOOK, webhook_id)
+            work = partial(exclusive, self._database.queue, this, sending, waits=False)
             with suppress(Cancelled):  # the server stops, or the person is being removed
                 self._jobs.start(owner, f"{WEBHOOK}:{webhook_id}", work, lane=WEBHOOK)
 

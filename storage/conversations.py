@@ -1,7 +1,7 @@
 """Conversations of one owner: questions saved before they are answered, answers with their messages."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from storage import audit_log, jobs, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
-from storage.errors import AnswerPending, LeaseLost, NotUnfinished
+from storage.errors import AnswerPending, LeaseLost, NotFound, NotUnfinished
 from storage.i18n import N_
 from storage.records import (
     AnswerState,
@@ -395,6 +395,20 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
         raise AnswerPending(N_("Still answering. Wait for the answer to end, or stop it first."))
+
+
+def interrupt_left(database: Database, *, besides: Collection[str]) -> int:
+    """Mark the answers as interrupted that a killed process was writing; return their number.
+
+    Those with an id in ``besides`` are left as they are: this process writes them.
+    """
+    with database.reading() as session:
+        left = [(owner, id_) for owner, id_ in jobs.left(session, ANSWER) if id_ not in besides]
+    ended = 0
+    for owner, answer_id in left:
+        with suppress(NotFound):  # deleted meanwhile
+            ended += Conversations(database, owner).interrupt(answer_id)
+    return ended
 
 
 def interrupt_pending(database: Database) -> int:

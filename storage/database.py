@@ -162,7 +162,8 @@ class Database:
         self.together = sharing.together
         """True where other processes may use the ledger, too."""
         self._writer = threading.Lock()  # threads queue here instead of polling SQLite's lock
-        self.queue = JobQueue(self, lease=LEASE_SECONDS if self.together else LONE_LEASE_SECONDS)
+        lease = LEASE_SECONDS if self.together else LONE_LEASE_SECONDS
+        self.queue = JobQueue(self, lease=lease, alone=not self.together)
 
     @property
     def shared(self) -> bool:

@@ -39,7 +39,7 @@ from sqlalchemy.orm import Session
 
 from storage.errors import LeaseLost, StorageError
 from storage.i18n import N_
-from storage.tables import JobRow, ensure_user, new_id, now, table_of, to_record
+from storage.tables import JobRow, UserRow, ensure_user, new_id, now, storable, table_of, to_record
 
 LEASE_SECONDS = 6.0  # after which a job that was not renewed may be taken by another worker
 RENEWALS = 3  # of a lease while it lasts, so that two may fail
@@ -173,6 +173,12 @@ def end_all(session: Session, owner: str, keys: Collection[str]) -> None:
         )
 
 
+def left(session: Session, kind: str) -> list[tuple[str, str]]:
+    """List owner and key of the jobs of a kind whose leases are over."""
+    over = JobRow.kind == kind, JobRow.state == "running", JobRow.leased_until < clock(session)
+    return [(owner, key) for owner, key in session.execute(select(JobRow.owner, JobRow.key).where(*over))]
+
+
 def ask_to_stop(session: Session, owner: str, kind: str, key: str) -> None:
     """Ask the worker of a job to stop, which it learns when it renews its lease."""
     asking = update(JobRow).where(*_is(owner, kind, key)).values(stop=True)
@@ -187,9 +193,16 @@ class JobQueue:
     """
 
     def __init__(
-        self, database: Transactions, *, lease: float = LEASE_SECONDS, renewal: float | None = None
+        self,
+        database: Transactions,
+        *,
+        lease: float = LEASE_SECONDS,
+        renewal: float | None = None,
+        alone: bool = False,
     ) -> None:
         self.worker = f"{socket.gethostname()[:30]} {os.getpid()} {secrets.token_hex(4)}"
+        self.alone = alone
+        """True where no other process takes from this ledger."""
         self._database = database
         self._lease = timedelta(seconds=lease)
         self._renewal = lease / RENEWALS if renewal is None else renewal
@@ -229,6 +242,38 @@ class JobQueue:
             free = _named(owner, kind, key).where(or_(JobRow.state == "waiting", self._over(at)))
             return self._taken(session.scalar(free.with_for_update(skip_locked=True)), at)
 
+    def claim(self, owner: str, kind: str, key: str) -> Lease | None:
+        """Take a job, put where there is none; None where another worker has it."""
+        if any(job.alive for job in self.of(owner, [kind], key)):
+            return None
+        with self._database.writing(owner) as session:
+            if session.get(UserRow, storable(owner)) is None:
+                ensure_user(session, owner)
+            at, row = clock(session), session.scalar(_named(owner, kind, key).with_for_update())
+            row = row or put(session, owner, kind, key)
+            with self._lock:
+                busy = row.state == "running" and (_alive(row, at) or row.id in self._held)
+            return None if busy else self._taken(row, at)
+
+    def end(self, lease: Lease) -> None:
+        """End a job that has no effect in the ledger; nothing happens if it was lost."""
+        with self._database.sharing() as session:
+            ending = delete(JobRow).where(*self._mine(lease))
+            session.execute(ending.execution_options(synchronize_session=False))
+
+    def turn(self, owner: str, kind: str, every: float) -> bool:
+        """Return whether to do now what one process does for an owner, once in so many seconds."""
+        if self.alone:
+            return True
+        with self._database.writing(owner) as session:
+            ensure_user(session, owner)
+            at, row = clock(session), session.scalar(_named(owner, kind, "").with_for_update())
+            if row is not None and row.run_at > at:
+                return False
+            row = row or put(session, owner, kind, "")
+            row.run_at = at + timedelta(seconds=every)
+            return True
+
     def begin(self, session: Session, owner: str, kind: str, key: str) -> None:
         """Put a job that this process has taken already, in place of an earlier one."""
         end(session, owner, kind, key)
@@ -257,10 +302,12 @@ class JobQueue:
         One that this process has begun and does not hold is not worked on.
         """
         row = session.scalar(_named(owner, kind, key).with_for_update())
-        if row is None or not _alive(row, clock(session)):
+        if row is None:
             return False
+        if row.worker != self.worker:
+            return _alive(row, clock(session))
         with self._lock:
-            return row.worker != self.worker or row.id in self._held
+            return row.id in self._held
 
     def running_elsewhere(self, owner: str, kind: str) -> int:
         """Count an owner's jobs of a kind that other processes work on."""
@@ -351,9 +398,11 @@ class JobQueue:
             elif row is not None:
                 session.delete(row)
 
-    def of(self, owner: str, kinds: Collection[str]) -> list[JobRecord]:
-        """List an owner's jobs of some kinds, in the order they were put."""
+    def of(self, owner: str, kinds: Collection[str], key: str | None = None) -> list[JobRecord]:
+        """List an owner's jobs of some kinds, or those on `key`, in the order they were put."""
         mine = select(JobRow).where(JobRow.owner == owner, JobRow.kind.in_(kinds))
+        if key is not None:
+            mine = mine.where(JobRow.key == key)
         with self._database.reading() as session:
             at, rows = clock(session), session.scalars(mine.order_by(JobRow.run_at, JobRow.id)).all()
             return [_record(row, at) for row in rows]
@@ -368,6 +417,13 @@ class JobQueue:
             theirs = or_(others, and_(JobRow.kind.not_in(here), or_(due, self._over(at))))
             rows = session.scalars(mine.where(theirs).order_by(JobRow.run_at, JobRow.id)).all()
             return [_record(row, at) for row in rows]
+
+    def worked_on_elsewhere(self, owner: str) -> list[JobRecord]:
+        """List all of an owner's jobs that other processes work on."""
+        with self._database.reading() as session:
+            at = clock(session)
+            theirs = JobRow.owner == owner, JobRow.leased_until >= at, JobRow.worker != self.worker
+            return [_record(row, at) for row in session.scalars(select(JobRow).where(*theirs))]
 
     def postpone(self, owner: str, kinds: Collection[str], wait: float) -> None:
         """Put off an owner's waiting jobs: by name they may be taken before `wait` seconds are over."""
@@ -414,19 +470,20 @@ class JobQueue:
         row.attempt, row.stop = row.attempt + 1, False
         return to_record(Lease, row)
 
+    def _mine(self, lease: Lease) -> tuple[ColumnElement[bool], ...]:
+        return JobRow.id == lease.id, JobRow.attempt == lease.attempt, JobRow.worker == self.worker
+
     def _own(self, session: Session, lease: Lease) -> JobRow:
-        mine = JobRow.id == lease.id, JobRow.attempt == lease.attempt, JobRow.worker == self.worker
-        row = session.scalar(select(JobRow).where(*mine).with_for_update())
+        row = session.scalar(select(JobRow).where(*self._mine(lease)).with_for_update())
         if row is None:
             raise LeaseLost(LOST)
         return row
 
     def _let_go(self, lease: Lease, wait: float) -> None:
         with self._database.sharing() as session:
-            mine = JobRow.id == lease.id, JobRow.attempt == lease.attempt, JobRow.worker == self.worker
             session.execute(
                 update(JobRow)
-                .where(*mine)
+                .where(*self._mine(lease))
                 .values(
                     state="waiting",
                     worker=None,

@@ -42,6 +42,7 @@ from storage.tables import (
 )
 
 LONGEST_NAME = 120  # characters
+RUN = "lab-run"  # kind of the jobs of runs, whose key is the set
 
 
 class QuestionSets(OwnerStore):
@@ -237,10 +238,19 @@ class Runs(OwnerStore):
 
 
 def stop_running(database: Database) -> int:
-    """Mark every running run as stopped, at the start; return their number."""
-    with database.writing() as session:
-        stopped = update(LabRun).where(LabRun.state == "running").values(state="stopped")
-        return len(session.scalars(stopped.returning(LabRun.id)).all())
+    """Mark the running runs that no process works on as stopped; return their number."""
+    running = select(LabRun.id, LabSet.owner, LabSet.id).join(LabSet, LabSet.id == LabRun.set_id)
+    with database.reading() as session:
+        found = session.execute(running.where(LabRun.state == "running")).all()
+    return sum(_stop(database, *one) for one in found)
+
+
+def _stop(database: Database, run_id: str, owner: str, set_id: str) -> bool:
+    with database.writing(owner) as session:
+        if database.queue.is_worked_on(session, owner, RUN, set_id):
+            return False
+        stopped = update(LabRun).where(LabRun.id == run_id, LabRun.state == "running").values(state="stopped")
+        return session.scalar(stopped.returning(LabRun.id)) is not None
 
 
 def _run_records(session: Session, rows: Sequence[LabRun]) -> list[RunRecord]:

@@ -77,7 +77,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.local_server": set(),
     "rag.backups": {"rag.backups", "storage"},
     "rag.keys": {"storage"},
-    "rag.webhooks": {"rag.connectors", "storage"},
+    "rag.webhooks": {"rag.connectors", "rag.ingest", "storage"},
     "rag.api_client": set(),
     "rag.llama_index": {"rag.api_client"},
     "rag.settings": {

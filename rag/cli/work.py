@@ -14,8 +14,8 @@ from storage.documents import EMBED, READ
 KINDS = (READ, EMBED)
 LOOK_SECONDS = 0.5  # between two looks whether anything is left
 WORK = """Read and embed the documents that wait in the ledger, by the same code as `footnote serve`. A
-document whose worker was killed is taken over. Until another process may have the ledger at the same time,
-stop `footnote serve` meanwhile."""
+document whose worker was killed is taken over. Where processes share everything (docs/operator/operating.md)
+any number of workers may run beside `footnote serve --workers 0`; elsewhere stop it meanwhile."""
 
 
 def add_commands(commands: Commands) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from rag.connectors.base import Item, Source
 from rag.connectors.sync import Sync, SyncProgress
 from rag.errors import FootnoteError
+from rag.ingest.leased import JobName, exclusive, is_done_elsewhere, stop_elsewhere
 from rag.ingest.library import Library
 from rag.ingest.queue import Ingest
 from rag.jobs import Cancel, Job, Jobs
@@ -74,6 +75,7 @@ class Syncing:
         max_bytes: Callable[[], int],
         look_every: float = POLL_SECONDS,
     ):
+        self._queue = database.queue
         self.sources = SourceStore(database, library.owner)
         self.items = SourceItems(database, library.owner)
         self._library, self._ingest, self._jobs = library, ingest, jobs
@@ -86,11 +88,31 @@ class Syncing:
         record = self.sources.get(source_id)
         if by_hand:
             self.items.retry(source_id, datetime.now(UTC))
+        return self._start(record, may_be_empty=may_be_empty)
+
+    def _start(
+        self,
+        record: SourceRecord,
+        wanted: Callable[[SourceRecord], bool] = lambda _: True,
+        *,
+        may_be_empty: bool = False,
+    ) -> Job[SyncProgress]:
+        """Start a sync, which does nothing where it is not `wanted` any more when its turn comes."""
         sync = Sync(
             self._library, self.sources, self.items, self._ingest.start, self._remove, self._max_bytes()
         )
-        work = partial(sync.run, source_id, partial(self._opened, record), may_be_empty=may_be_empty)
-        return self._jobs.start(self._library.owner, _key(source_id), work, lane=SYNC)
+
+        def work(cancelled: Cancel) -> Iterator[SyncProgress]:
+            if wanted(self.sources.get(record.id)):
+                yield from sync.run(
+                    record.id, partial(self._opened, record), cancelled, may_be_empty=may_be_empty
+                )
+
+        mine = partial(exclusive, self._queue, self._name(record.id), work)
+        return self._jobs.start(self._library.owner, _key(record.id), mine, lane=SYNC)
+
+    def _name(self, source_id: str, kind: str = SYNC) -> JobName:
+        return JobName(self._library.owner, kind, source_id)
 
     def job(self, source_id: str) -> Job[SyncProgress] | None:
         """Return the running or queued sync of a source, if any."""
@@ -101,6 +123,7 @@ class Syncing:
         job = self.job(source_id)
         if job is not None:
             job.cancel()
+        stop_elsewhere(self._queue, self._name(source_id))
 
     def change(self, source_id: str, name: str, settings: Mapping[str, Any], every: int | None) -> None:
         """Change the settings of a source, after stopping its sync and its watch."""
@@ -116,19 +139,22 @@ class Syncing:
             self._remove(document_id)
 
     def recover(self) -> None:
-        """Continue the syncs that were running when the server ended."""
+        """Continue the syncs that were running when their process ended."""
         for record in self.sources.list():
-            if record.state == "running":
-                self.start(record.id)
+            if record.state == "running" and not is_done_elsewhere(self._queue, self._name(record.id)):
+                self._start(record, _is_running)
 
     def start_due(self, now: datetime | None = None) -> None:
         """Start the syncs that are due, and watch the sources whose settings say so."""
         now = now or datetime.now(UTC)
         for record in self.sources.list():
-            if is_due(record, now):
-                self.start(record.id)
-            if record.settings.get("watched") and not _failed_recently(record, now):
-                self._jobs.start(self._library.owner, _key(record.id, WATCH), partial(self._watch, record))
+            if is_due(record, now) and not is_done_elsewhere(self._queue, self._name(record.id)):
+                self._start(record, partial(is_due, now=now))
+            watched = record.settings.get("watched") and not _failed_recently(record, now)
+            if watched and not is_done_elsewhere(self._queue, self._name(record.id, WATCH)):
+                work = partial(self._watch, record)
+                mine = partial(exclusive, self._queue, self._name(record.id, WATCH), work, waits=False)
+                self._jobs.start(self._library.owner, _key(record.id, WATCH), mine)
 
     def _watch(self, record: SourceRecord, cancelled: Cancel) -> Iterator[None]:
         self.start(record.id)
@@ -141,6 +167,8 @@ class Syncing:
         for job in filter(None, (self._jobs.get(self._library.owner, key) for key in keys)):
             job.cancel()
             job.wait(STOP_SECONDS)
+        for kind in (WATCH, SYNC):
+            stop_elsewhere(self._queue, self._name(source_id, kind), STOP_SECONDS)
 
     def _remove(self, document_id: str) -> None:
         try:
@@ -154,6 +182,10 @@ def is_due(record: SourceRecord, now: datetime) -> bool:
     if record.every is None or record.state == "running":
         return False
     return record.ended is None or now - record.ended >= timedelta(minutes=record.every)
+
+
+def _is_running(record: SourceRecord) -> bool:
+    return record.state == "running"
 
 
 def _failed_recently(record: SourceRecord, now: datetime) -> bool:

@@ -13,6 +13,7 @@ from rag.errors import QuestionRefused, SettingsError
 from rag.evaluation import lab_run
 from rag.evaluation.question_maker import MakingProgress, QuestionMaker, marked_passage
 from rag.i18n import N_
+from rag.ingest.leased import JobName, exclusive, stop_elsewhere
 from rag.ingest.library import Library
 from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import LanguageModel
@@ -21,7 +22,7 @@ from rag.retrieval.registry import NAMES
 from rag.retrieval.weights import describe_weights
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.lab import QuestionSets, Runs
+from storage.lab import RUN, QuestionSets, Runs
 from storage.records import (
     DocumentRecord,
     MarkedPassage,
@@ -198,7 +199,11 @@ class Lab:
             raise QuestionRefused(N_("This question set has no questions yet. Add some first."))
         self._chosen(document_ids)
         work = partial(self._run, set_id, names, document_ids)
-        return self._jobs.start(self._library.owner, _key(set_id), work, lane=LAB)
+        mine = partial(exclusive, self._library.queue, self._name(set_id), work, waits=False)
+        return self._jobs.start(self._library.owner, _key(set_id), mine, lane=LAB)
+
+    def _name(self, set_id: str) -> JobName:
+        return JobName(self._library.owner, RUN, set_id)
 
     def running(self, set_id: str) -> Job[lab_run.RunProgress] | None:
         """Return the running or waiting job over a set, None where there is none."""
@@ -209,6 +214,7 @@ class Lab:
         job = self.running(set_id)
         if job is not None:
             job.cancel()
+        stop_elsewhere(self._library.queue, self._name(set_id))
         self.sets.delete(set_id)
 
     def prepared(
@@ -269,4 +275,4 @@ def _cited_passages(answer: Message) -> list[MarkedPassage]:
 
 
 def _key(set_id: str) -> str:
-    return f"lab-run:{set_id}"
+    return f"{RUN}:{set_id}"

@@ -155,7 +155,7 @@ class Grids:
 
         `with_model` says whether a language model reads, for an estimate.
         """
-        self.store = GridStore(database, library.owner)
+        self.store, self.queue = GridStore(database, library.owner), database.queue
         self.open_reader = open_reader
         self._library, self._hidden, self._with_model = library, hidden, with_model
 

@@ -16,6 +16,7 @@ from rag.errors import Cancelled, EmbeddingError, FootnoteError, LLMBusy, LLMErr
 from rag.grid.cells import CellResult, CellState
 from rag.grid.grids import DocumentCell, Grids, basis_of
 from rag.i18n import N_
+from rag.ingest.leased import JobName, exclusive, is_done_elsewhere, stop_elsewhere, wait_for_stopped
 from rag.jobs import Cancel, Job, Jobs
 from rag.models.protocol import Sent
 from storage.errors import NotFound
@@ -74,10 +75,15 @@ class GridRuns:
         ending = self.job(grid_id)
         if ending is not None and ending.cancelled:
             ending.wait(ENDING_SECONDS)
+        wait_for_stopped(self._grids.queue, self._name(grid_id), ENDING_SECONDS)
 
     def _job_of(self, grid_id: str) -> Job[GridProgress]:
         work = partial(self._work, grid_id)
-        return self._jobs.start(self._owner, key_of(grid_id), work, lane=GRID)
+        mine = partial(exclusive, self._grids.queue, self._name(grid_id), work, waits=False)
+        return self._jobs.start(self._owner, key_of(grid_id), mine, lane=GRID)
+
+    def _name(self, grid_id: str) -> JobName:
+        return JobName(self._owner, GRID, grid_id)
 
     def job(self, grid_id: str) -> Job[GridProgress] | None:
         """Return the running or waiting job of a grid, if any."""
@@ -90,6 +96,7 @@ class GridRuns:
             self._grids.store.end_run(grid_id, str(STOPPED))
         if (job := self.job(grid_id)) is not None:
             job.cancel()
+        stop_elsewhere(self._grids.queue, self._name(grid_id))
 
     def remove(self, grid_id: str) -> None:
         """Stop a grid's run and delete the grid."""
@@ -97,11 +104,11 @@ class GridRuns:
         self._grids.remove(grid_id)
 
     def recover(self) -> None:
-        """Go on with the runs that the server's end interrupted."""
-        for grid_id in self._grids.store.to_run():
-            self.start(grid_id)
-        for grid_id in self._grids.store.to_read_again():
-            self._job_of(grid_id)
+        """Go on with the runs that the end of their process interrupted."""
+        store = self._grids.store
+        for grid_id in dict.fromkeys([*store.to_run(), *store.to_read_again()]):
+            if not is_done_elsewhere(self._grids.queue, self._name(grid_id)):
+                self._job_of(grid_id)
 
     def _work(self, grid_id: str, cancelled: Cancel) -> Iterator[GridProgress]:
         run = _Run(self._grids, grid_id, cancelled, self._busy_seconds)

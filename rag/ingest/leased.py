@@ -1,9 +1,10 @@
-"""Work on a document under a lease: taken from the ledger's jobs, renewed meanwhile, let go at its end."""
+"""Work under a lease: taken from the ledger's jobs, renewed meanwhile, let go at its end."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rag.errors import Cancelled
 from rag.ingest.library import IngestProgress
@@ -15,7 +16,10 @@ FAILED_SECONDS = (
     86_400.0  # until a failed job is taken without being asked for; see `Backoff` for sooner tries
 )
 PAUSED_SECONDS = 60.0  # until a job that was stopped is taken without being asked for
+CLAIM_SECONDS = 0.5  # between two looks whether another process has ended the same work
+_LOOK_SECONDS = 0.1  # between two looks whether to stop waiting
 Work = Callable[[Cancel], Iterator[IngestProgress]]
+E = TypeVar("E")
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +57,73 @@ def leased(
             raise
         else:
             _finish(queue, held, stopped=cancelled() or held.lost.is_set())
+
+
+def exclusive(
+    queue: JobQueue,
+    name: JobName,
+    work: Callable[[Cancel], Iterator[E]],
+    cancelled: Cancel,
+    *,
+    waits: bool = True,
+) -> Iterator[E]:
+    """Do work that one process does at a time: nothing is left to do where this one has the ledger alone.
+
+    While another process does it, it is waited for, or nothing is done unless this one `waits`. Where
+    another takes it over, or asks to stop, the work ends without a further write to the ledger.
+    """
+    if queue.alone:
+        yield from work(cancelled)
+        return
+    lease = _claimed(queue, name, cancelled, waits=waits)
+    if lease is None:
+        return
+    with queue.holding(lease) as held:
+        try:
+            yield from work(lambda: cancelled() or held.lost.is_set())
+        except LeaseLost:
+            log.info("Another process goes on with a job: %s", name.kind)
+        finally:
+            with suppress(StorageError):  # the lease runs out
+                queue.end(lease)
+
+
+def is_done_elsewhere(queue: JobQueue, name: JobName) -> bool:
+    """Return whether another process does exclusive work."""
+    if queue.alone:
+        return False
+    found = queue.of(name.owner, [name.kind], name.key)
+    return any(job.alive and job.worker != queue.worker for job in found)
+
+
+def stop_elsewhere(queue: JobQueue, name: JobName, seconds: float = 0.0) -> None:
+    """Ask another process that does exclusive work to stop, and wait so many seconds until it has."""
+    if not is_done_elsewhere(queue, name):
+        return
+    queue.stop(*name)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and is_done_elsewhere(queue, name):
+        time.sleep(_LOOK_SECONDS)
+
+
+def wait_for_stopped(queue: JobQueue, name: JobName, seconds: float) -> None:
+    """Wait so many seconds for another process that was asked to stop exclusive work."""
+    deadline = time.monotonic() + seconds
+    while not queue.alone and time.monotonic() < deadline:
+        if not any(job.alive and job.stop for job in queue.of(name.owner, [name.kind], name.key)):
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
+def _claimed(queue: JobQueue, name: JobName, cancelled: Cancel, *, waits: bool) -> Lease | None:
+    while not cancelled():
+        lease = queue.claim(*name)
+        if lease is not None or not waits:
+            return lease
+        until = time.monotonic() + CLAIM_SECONDS
+        while not cancelled() and time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+    return None
 
 
 def progress_of(told: Mapping[str, Any] | None) -> IngestProgress | None:

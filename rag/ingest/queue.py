@@ -20,7 +20,7 @@ from rag.index.chunks import same_text_ids
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.figure_descriptions import FigureDescriber, FigureProgress
-from rag.ingest.leased import PAUSED_SECONDS, JobName, leased, progress_of
+from rag.ingest.leased import PAUSED_SECONDS, JobName, exclusive, leased, progress_of, stop_elsewhere
 from rag.ingest.library import IngestProgress, Library
 from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
@@ -35,6 +35,7 @@ from storage.records import DocumentRecord
 
 WEIGH, TREES, SPLIT = "weigh", "trees", "split"
 REINDEX, WORDS, FACTS, SCRUB, FIGURES = "reindex", "words", "facts", "scrub", "figures"
+REMOVAL = "removal"
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1, FIGURES: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
@@ -259,6 +260,10 @@ class Ingest:
         """Queue every unfinished document, and the jobs that follow once all are ready."""
         for record in self._library.documents.unfinished():
             self.start(record.id)
+        self._follow_up()
+
+    def _follow_up(self) -> None:
+        """Start the jobs that follow once all documents are ready, where they are due."""
         self._weigh_if_due()
         self._grow_if_wanted()
         self.split_if_due()
@@ -271,16 +276,18 @@ class Ingest:
         document_id = self._backoff.due(waiting)
         if document_id is not None:
             self.start(document_id)
-        if time.monotonic() >= self._describe_after:
+        if not self._library.queue.alone:  # another process may have ended without them
+            self._follow_up()
+        elif time.monotonic() >= self._describe_after:
             self.describe_if_due()
 
     def recover(self) -> None:
         """Make the indexes agree with the ledger and continue with every unfinished document."""
         self._library.recover()
         if self._library.indexes.words.outdated:
-            self._start(WORDS, self._library.indexes.words.renew, WORDS)
+            self._start_exclusive(WORDS, self._library.indexes.words.renew, WORDS)
         if self._library.documents.without_facts():
-            self._start(FACTS, self._library.read_missing_facts, WORDS)
+            self._start_exclusive(FACTS, self._library.read_missing_facts, WORDS)
         self.go_on()
 
     def scrub_if_due(self) -> None:
@@ -289,7 +296,7 @@ class Ingest:
         In the lane of splitting: the ledger does not yet have the passages of a split in progress.
         """
         if self._library.scrub_due():
-            self._start(SCRUB, self._scrub, SPLIT)
+            self._start_exclusive(SCRUB, self._scrub, SPLIT)
 
     def _scrub(self, cancelled: Cancel) -> Iterator[None]:
         if not cancelled():
@@ -299,7 +306,7 @@ class Ingest:
     def split_if_due(self) -> None:
         """Split the documents again whose collection has other splitting settings by now."""
         if self._library.collections.due():
-            self._start(SPLIT, partial(resplit, self._library), SPLIT)
+            self._start_exclusive(SPLIT, partial(resplit, self._library), SPLIT)
 
     def splitting(self) -> Job[Resplit] | None:
         """Return the job that splits documents again; None when there is none."""
@@ -307,7 +314,9 @@ class Ingest:
 
     def weigh(self) -> None:
         """Calibrate the hybrid weights again, after what is being embedded."""
-        self._start(WEIGH, self._library.weighing.find, EMBED if self._jobs.has_lane(EMBED) else SPLIT)
+        self._start_exclusive(
+            WEIGH, self._library.weighing.find, EMBED if self._jobs.has_lane(EMBED) else SPLIT
+        )
 
     def weighing(self) -> CalibrationProgress | None:
         """Return the progress of the calibration; None when it does not run."""
@@ -315,7 +324,7 @@ class Ingest:
 
     def grow(self, *, anew: bool = False) -> None:
         """Build the trees that are due, after those that are being built; see `Forest.build_due`."""
-        self._tree_job = self._start(
+        self._tree_job = self._start_exclusive(
             TREES, partial(self._library.forest.build_due, rewrite_summaries=anew), TREES
         )
 
@@ -336,6 +345,7 @@ class Ingest:
         """Stop building trees; finished parts are kept, and the next build continues from them."""
         if job := self._job(TREES):
             job.cancel()
+        stop_elsewhere(self._library.queue, self._name(TREES))
 
     def describe(self, document_id: str) -> None:
         """Have a model describe the figures of a document, also those that were described; NotFound."""
@@ -346,7 +356,7 @@ class Ingest:
     def describe_if_due(self) -> None:
         """Have a model describe the figures of the documents that wait for it."""
         if self._describer is not None and self._describer.available and self._library.figures.due():
-            self._figure_job = self._start(FIGURES, self._describe_figures, FIGURES)
+            self._figure_job = self._start_exclusive(FIGURES, self._describe_figures, FIGURES)
 
     def describing(self) -> Job[FigureProgress] | None:
         """Return the job that describes figures; None when there is none."""
@@ -357,6 +367,7 @@ class Ingest:
         self._library.figures.stop_due()
         if job := self._job(FIGURES):
             job.cancel()
+        stop_elsewhere(self._library.queue, self._name(FIGURES))
 
     def describing_failed(self) -> BaseException | None:
         """Return the error of the last descriptions; None where they succeeded or were stopped."""
@@ -409,6 +420,14 @@ class Ingest:
     def _start(self, key: str, work: Callable[[Cancel], Iterator[E]], lane: str) -> Job[E]:
         return self._jobs.start(self._library.owner, key, work, lane=lane)
 
+    def _start_exclusive(self, key: str, work: Callable[[Cancel], Iterator[E]], lane: str) -> Job[E]:
+        """Start what one process does for an owner at a time; nothing is done where another does it."""
+        mine = partial(exclusive, self._library.queue, self._name(key), work, waits=False)
+        return self._start(key, mine, lane)
+
+    def _name(self, kind: str) -> JobName:
+        return JobName(self._library.owner, kind, "")
+
     def _job(self, key: str) -> Job[Any] | None:
         return self._jobs.get(self._library.owner, key)
 
@@ -444,7 +463,9 @@ class Reindexing:
         """Embed every document with the model of the settings, instead of any re-indexing that runs."""
         self.stop()
         if self._library.reindexer.possible:
-            self._last = self._jobs.start(self._library.owner, REINDEX, self._work, lane=REINDEX)
+            this = JobName(self._library.owner, REINDEX, "")
+            work = partial(exclusive, self._library.queue, this, self._work, waits=False)
+            self._last = self._jobs.start(self._library.owner, REINDEX, work, lane=REINDEX)
         else:
             self._ingest.embed_anew()
 
@@ -481,7 +502,7 @@ def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step
     The mark goes last, so that an interrupted removal begins again. Raises Cancelled where a job goes on.
     """
     yield "stopping"
-    if not jobs.stop_all(library.owner, STOP_SECONDS):
+    if not jobs.stop_all(library.owner, STOP_SECONDS) or not _stopped_elsewhere(library):
         raise Cancelled(
             N_("Something still runs for this person. The removal is finished at the next start.")
         )
@@ -490,6 +511,18 @@ def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step
     yield "everything else"
     people.forget(library.owner)
     yield "removed"
+
+
+def _stopped_elsewhere(library: Library) -> bool:
+    """Ask other processes to stop what they do for a person; return whether they have in time."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while others := library.queue.worked_on_elsewhere(library.owner):
+        if time.monotonic() > deadline:
+            return False
+        for job in others:
+            library.queue.stop(job.owner, job.kind, job.key)
+        time.sleep(ELSEWHERE_SECONDS)
+    return True
 
 
 class Removals:
@@ -516,13 +549,18 @@ class Removals:
         return cast(Job[Step] | None, self._jobs.get(SERVER, _removal_key(owner)))
 
     def _start(self, owner: str) -> None:
-        self._jobs.start(SERVER, _removal_key(owner), lambda _: self._run(owner))
+        library = self._library(owner)
+        work = partial(self._run, library)
+        this = JobName(owner, REMOVAL, "")
+        self._jobs.start(
+            SERVER, _removal_key(owner), partial(exclusive, library.queue, this, work, waits=False)
+        )
 
-    def _run(self, owner: str) -> Iterator[Step]:
-        yield from remove_person(self._people, self._library(owner), self._jobs)
-        self._on_removed(owner)
+    def _run(self, library: Library, _: Cancel) -> Iterator[Step]:
+        yield from remove_person(self._people, library, self._jobs)
+        self._on_removed(library.owner)
 
 
 def _removal_key(owner: str) -> str:
     """Return the job's key, which is logged: it has no name in it."""
-    return f"removal:{hashlib.sha256(owner.encode()).hexdigest()[:12]}"
+    return f"{REMOVAL}:{hashlib.sha256(owner.encode()).hexdigest()[:12]}"

@@ -1,8 +1,11 @@
 import pytest
+from sqlalchemy import update
 
 from storage.database import Database
-from storage.lab import QuestionSets, Runs, stop_running
+from storage.jobs import JobQueue
+from storage.lab import RUN, QuestionSets, Runs, stop_running
 from storage.records import AskedRecord, FindingRecord, FoundRecord, ResultRecord, SearchedRecord
+from storage.tables import JobRow
 
 ASKED = [
     AskedRecord(1, "q1", "How deep?", "asked", ("d-00000", "d-00001")),
@@ -94,6 +97,15 @@ def test_after_a_restart_a_run_that_was_under_way_is_stopped_with_what_it_has(di
     assert (runs.get(under_way.id).state, len(runs.get(under_way.id).results)) == ("stopped", 1)
     assert runs.get(complete.id).state == "complete"
     database.close()
+
+
+def test_a_run_that_another_process_works_on_is_stopped_once_its_lease_is_over(database, runs, set_id):
+    theirs, run = JobQueue(database), begin(runs, set_id)
+    assert theirs.claim("ann", RUN, set_id)
+    assert stop_running(database) == 0 and runs.get(run.id).state == "running"
+    with database.sharing() as session:
+        session.execute(update(JobRow).values(leased_until=JobRow.run_at))
+    assert stop_running(database) == 1 and runs.get(run.id).state == "stopped"
 
 
 def test_what_is_kept_of_a_finding_is_bounded(runs, set_id):
