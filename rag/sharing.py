@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from rag.i18n import N_
-from rag.index.external import LANCE, LANCE_OBJECTS
+from rag.index.external import LANCE_OBJECTS
 from rag.settings import Settings
 from rag.text.tokenize import find
 from storage.database import Database
@@ -21,9 +21,8 @@ FOLDER_ID = "folder-id"
 def sharing_of(settings: Settings) -> Sharing:
     """Return how processes with these settings may use their ledger.
 
-    Several may where the ledger is on a database server, the originals in an object store or in a folder that
-    FOOTNOTE_OBJECTS names, and the index in LanceDB. With `lance` they have one data directory, with
-    `lance-objects` each its own. Raises StorageError where a shared folder cannot be written.
+    Several may where the ledger is on a database server, and originals and indexes are in the object store or
+    the folder that FOOTNOTE_OBJECTS names. Raises StorageError where that folder cannot be written.
     """
     if not settings.database_url:
         return ALONE
@@ -31,24 +30,20 @@ def sharing_of(settings: Settings) -> Sharing:
         return Sharing(
             N_("FOOTNOTE_OBJECTS is not set, so the original files are in the data directory of one process.")
         )
-    if settings.vector_store not in (LANCE, LANCE_OBJECTS):
+    if settings.vector_store != LANCE_OBJECTS:
         return Sharing(
             N_(
-                "FOOTNOTE_VECTOR_STORE is {name}, whose index one process has for itself; lance and "
+                "FOOTNOTE_VECTOR_STORE is {name}, whose index one process has for itself; that of "
                 "lance-objects can be shared.",
                 name=settings.vector_store,
             )
         )
-    one_folder = settings.vector_store == LANCE
     common = {
         "FOOTNOTE_OBJECTS": _place(settings.objects),
-        "FOOTNOTE_VECTOR_STORE": settings.vector_store,
         "FOOTNOTE_EMBEDDING_MODEL": settings.embedding_model,
         "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS": ", ".join(_analysers(settings)),
     }
-    if one_folder:
-        common["FOOTNOTE_DATA"] = folder_id(settings.data)
-    return Sharing(common=common, one_folder=one_folder)
+    return Sharing(common=common)
 
 
 def open_ledger(settings: Settings, *, alone: str = "") -> Database:

@@ -430,6 +430,8 @@ class Workspace:
             message = self.conversations.message(answer_id)
             if message.state != "pending" or self.answering(answer_id) is not None:
                 return
+            if self.conversations.is_written_elsewhere(answer_id):
+                return
             time.sleep(SETTLING)
         self.conversations.interrupt(answer_id)
 

@@ -217,6 +217,14 @@ class Conversations(OwnerStore):
             _interrupt(session, answer, self._owner)
             return True
 
+    def is_written_elsewhere(self, answer_id: str) -> bool:
+        """Return whether another process writes an answer now."""
+        with self._database.reading() as session:
+            self._answer(session, answer_id)
+        queue = self._database.queue
+        found = queue.of(self._owner, [ANSWER], answer_id)
+        return any(job.alive and job.worker != queue.worker for job in found)
+
     def answers_elsewhere(self) -> int:
         """Count the answers that other processes write for this owner."""
         return self._database.queue.running_elsewhere(self._owner, ANSWER)

@@ -178,12 +178,11 @@ class Database:
 
         Raises DataDirectoryLocked, DatabaseDamaged, DatabaseTooNew, or another StorageError.
         """
-        lock = DataDirectoryLock(directory, shared=sharing.one_folder and sharing.together)
+        lock = DataDirectoryLock(directory)
         lock.acquire()
         try:
             with sqlite.explained(directory):
-                if not lock.shared:
-                    settle(directory, lock)
+                settle(directory, lock)
                 engine, fence = (_local(directory, lock), None) if url is None else _remote(url, sharing)
         except BaseException:
             lock.release()

@@ -45,13 +45,11 @@ _VALUES = text(
 class Sharing:
     """Use of a ledger: by several processes with the same `common` values, unless something is `missing`.
 
-    `missing` is a sentence, empty where all is shared. With `one_folder` they have one data directory, else
-    each its own.
+    `missing` is a sentence, empty where all is shared. Each process has a data directory of its own.
     """
 
     missing: str = ""
     common: Mapping[str, str] = field(default_factory=dict)
-    one_folder: bool = False
 
     @property
     def together(self) -> bool:

@@ -43,7 +43,7 @@ from storage.tables import JobRow, UserRow, ensure_user, new_id, now, storable, 
 
 LEASE_SECONDS = 6.0  # after which a job that was not renewed may be taken by another worker
 RENEWALS = 3  # of a lease while it lasts, so that two may fail
-STOP_SECONDS = 0.5  # between two looks whether someone asked to stop
+STOP_SECONDS = 0.25  # between two looks whether someone asked to stop
 LOST = N_("This work was taken over by another process, which goes on with it.")
 
 log = logging.getLogger(__name__)

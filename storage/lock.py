@@ -1,7 +1,4 @@
-"""Lock of the data directory: one process at a time, or several that share everything.
-
-It is an advisory lock, which ends with the process.
-"""
+"""Lock of the data directory: one process at a time, by an advisory lock that ends with the process."""
 
 import fcntl
 import json
@@ -20,14 +17,14 @@ SIZE = 512  # bytes of the padded note, so that one write replaces it as a whole
 
 
 class DataDirectoryLock:
-    """Lock of ``directory``, in the file ``directory/footnote.lock``; exclusive unless it is ``shared``.
+    """Exclusive lock of ``directory``, in the file ``directory/footnote.lock``.
 
     The file is JSON: ``pid``, ``command`` and ``since`` of the holder, and ``commits``, the number
     of commits the ledger has acknowledged. The file of a killed process does not lock.
     """
 
-    def __init__(self, directory: Path, *, shared: bool = False) -> None:
-        self.directory, self.shared = directory, shared
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
         self.commits = 0
         self._since = ""
         self._fd: int | None = None
@@ -63,7 +60,7 @@ class DataDirectoryLock:
     def _hold(self, fd: int) -> None:
         note = _read_note(fd)
         try:
-            fcntl.flock(fd, (fcntl.LOCK_SH if self.shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise DataDirectoryLocked(
                 N_(

@@ -22,7 +22,6 @@ from rag.passage import Passage
 from rag.sample import sample_in
 from rag.services import Services
 from rag.settings import Settings
-from rag.sharing import sharing_of
 from storage.lock import DataDirectoryLock
 
 CONFIG = Path(".streamlit/config.toml")
@@ -57,7 +56,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _serve_command(settings: Settings, options: Options) -> int:
-    _refuse_second(settings)
+    _refuse_second(settings.data)
     if options.workers is not None:
         settings = settings.model_copy(update={"workers": options.workers})
     _get_model_ready(settings)
@@ -84,9 +83,9 @@ def _serve_page(settings: Settings, options: Options) -> int:
     os.execve(sys.executable, command, environment)  # noqa: S606 - our own interpreter
 
 
-def _refuse_second(settings: Settings) -> None:
+def _refuse_second(data: Path) -> None:
     """Raise DataDirectoryLocked before anything is loaded where another process has the data directory."""
-    lock = DataDirectoryLock(settings.data, shared=sharing_of(settings).one_folder)
+    lock = DataDirectoryLock(data)
     lock.acquire()
     lock.release()
 
@@ -184,7 +183,7 @@ def _items(value: Any) -> Iterable[str]:
 
 def _demo_command(settings: Settings, options: Options) -> int:
     own = settings.model_copy(update={"data": settings.data.with_name(f"{settings.data.name}-demo")})
-    _refuse_second(own)
+    _refuse_second(own.data)
     _get_model_ready(own)
     _answer_sample(own)
     return 0 if options.no_page else _serve_page(own, options)

@@ -13,7 +13,7 @@ SERVER = "postgresql://footnote@localhost/footnote"
 
 
 def settings(folder: Path, **values: Any) -> Settings:
-    given = {"database_url": SERVER, "objects": f"file://{folder}/originals", "vector_store": "lance"}
+    given = {"database_url": SERVER, "objects": f"file://{folder}/originals", "vector_store": "lance-objects"}
     return Settings(**{"data": folder / "data", **given, **values})
 
 
@@ -23,6 +23,7 @@ def settings(folder: Path, **values: Any) -> Settings:
         ({"database_url": None}, "DATABASE_URL is not set"),
         ({"objects": ""}, "FOOTNOTE_OBJECTS is not set"),
         ({"vector_store": "chroma"}, "FOOTNOTE_VECTOR_STORE is chroma"),
+        ({"vector_store": "lance"}, "FOOTNOTE_VECTOR_STORE is lance"),
         ({"vector_store": "langchain_postgres:PGVector"}, "langchain_postgres:PGVector"),
     ],
 )
@@ -33,10 +34,8 @@ def test_one_process_has_a_ledger_alone_where_something_is_not_shared(tmp_path: 
 
 def test_several_processes_may_use_a_ledger_where_everything_is_shared(tmp_path: Path):
     in_a_folder = sharing_of(settings(tmp_path))
-    assert in_a_folder.together and in_a_folder.one_folder
-    in_objects = sharing_of(settings(tmp_path, vector_store="lance-objects", objects="s3://bucket/x"))
-    assert in_objects.together and not in_objects.one_folder
-    assert sharing_of(settings(tmp_path)).common == in_a_folder.common
+    assert in_a_folder.together and sharing_of(settings(tmp_path, objects="s3://bucket/x")).together
+    assert sharing_of(settings(tmp_path, data=tmp_path / "other")).common == in_a_folder.common
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,6 @@ def test_several_processes_may_use_a_ledger_where_everything_is_shared(tmp_path:
     [
         ({"embedding_model": "static-multilingual"}, "FOOTNOTE_EMBEDDING_MODEL"),
         ({"objects": "s3://bucket/x"}, "FOOTNOTE_OBJECTS"),
-        ({"vector_store": "lance-objects"}, "FOOTNOTE_VECTOR_STORE"),
     ],
 )
 def test_a_setting_that_decides_what_is_stored_is_among_the_common_ones(tmp_path: Path, values, name):
@@ -52,11 +50,11 @@ def test_a_setting_that_decides_what_is_stored_is_among_the_common_ones(tmp_path
     assert one[name] != other[name]
 
 
-def test_another_data_directory_of_the_same_address_is_another_one(tmp_path: Path):
-    one, other = sharing_of(settings(tmp_path)), sharing_of(settings(tmp_path, data=tmp_path / "other"))
-    assert one.common["FOOTNOTE_DATA"] != other.common["FOOTNOTE_DATA"]
-    (tmp_path / "mounted").symlink_to(tmp_path / "data")
-    mounted = sharing_of(settings(tmp_path, data=tmp_path / "mounted"))
+def test_a_folder_is_known_by_what_is_in_it_whatever_its_address(tmp_path: Path):
+    one, other = sharing_of(settings(tmp_path)), sharing_of(settings(tmp_path / "other"))
+    assert one.common["FOOTNOTE_OBJECTS"] != other.common["FOOTNOTE_OBJECTS"]
+    (tmp_path / "mounted").symlink_to(tmp_path / "originals")
+    mounted = sharing_of(settings(tmp_path, objects=f"file://{tmp_path}/mounted"))
     assert mounted.common == one.common
 
 

@@ -38,6 +38,7 @@ def run_out(database):
 def test_an_answer_that_another_process_writes_is_not_interrupted(chats, theirs, pending):
     assert not theirs.interrupt(pending) and interrupt_pending(theirs._database) == 0
     assert chats.message(pending).state == "pending"
+    assert theirs.is_written_elsewhere(pending) and not chats.is_written_elsewhere(pending)
     chats.finish(pending, "complete", "because")
     assert chats.message(pending).content == "because"
 

@@ -106,17 +106,6 @@ def test_a_process_with_other_values_is_refused_and_told_which_differ(server: Po
         assert chat(second)
 
 
-def test_one_data_directory_is_for_those_that_share_it(server: Postgres, tmp_path: Path):
-    sharing = replace(TOGETHER, one_folder=True)
-    with (
-        closing(Database.open(tmp_path / "one", url=server.url, sharing=sharing)) as first,
-        closing(Database.open(tmp_path / "one", url=server.url, sharing=sharing)) as second,
-    ):
-        assert chat(first) and chat(second)
-        with pytest.raises(DataDirectoryLocked, match="in use by process"):
-            Database.open(tmp_path / "one")
-
-
 def test_processes_that_start_together_migrate_an_empty_ledger_once(server: Postgres, tmp_path: Path):
     engine = create_engine(server.url)
     with engine.begin() as connection:

@@ -107,6 +107,7 @@ CONVERSATIONS = {
     "stop_answer": lambda my, ids: my.stop_answer(ids["pending"]),
     "interrupt": lambda my, ids: my.interrupt(ids["pending"]),
     "answers_elsewhere": None,
+    "is_written_elsewhere": lambda my, ids: my.is_written_elsewhere(ids["answer"]),
     "checkpoint": lambda my, ids: my.checkpoint(ids["pending"], "mine"),
     "finish": lambda my, ids: my.finish(ids["pending"], "complete", "mine"),
     "revise": lambda my, ids: my.revise(ids["answer"], "", "mine", []),

@@ -197,7 +197,7 @@ def _show_alone(turn: TurnRecord) -> None:
 POLL = 0.03  # seconds between polls of the job, and until a click is noticed
 STOPS = 0.5  # seconds in which an answer ends that is stopped, as a rule: then the page is drawn only once
 REDRAW = 0.1  # seconds between redraws, each of which sends the whole answer
-LEDGER_REDRAW = 0.3  # seconds between two looks for what another process has stored of an answer
+LEDGER_REDRAW = 0.15  # seconds between two looks for what another process has stored of an answer
 REDRAW_YIELDING = 0.5  # seconds between redraws while others wait for their first word
 MAX_YIELD = 3.0  # seconds by which drawing the page is delayed while others wait
 
