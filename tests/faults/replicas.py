@@ -19,7 +19,7 @@ from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
 from tests.rag.fake_llm import FakeLLM
 from tests.storage.postgres import Postgres
 
-SECONDS = 90.0  # for what a busy machine does in a moment
+SECONDS = 180.0  # for what a busy machine does in a moment
 SERVE = ("serve", "--no-ui", "--workers", "0", "--port", "0")
 WORK = ("work",)
 BEGUN = {"serve": "Footnote answers at ", "work": " wait"}

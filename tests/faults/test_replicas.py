@@ -27,6 +27,7 @@ from tests.rag.fake_llm import Reply
 from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
 
+pytestmark = pytest.mark.timeout(600)  # a busy machine takes half a minute to start a process
 WORDS = "The moat of the castle is nine metres deep [1]. It is full of cold water, and of carp, and of frogs."
 QUESTION = "How deep is the moat?"
 
