@@ -261,13 +261,13 @@ class Ingest:
         for record in self._library.documents.unfinished():
             self.start(record.id)
         self._follow_up()
+        self.describe_if_due()
 
     def _follow_up(self) -> None:
         """Start the jobs that follow once all documents are ready, where they are due."""
         self._weigh_if_due()
         self._grow_if_wanted()
         self.split_if_due()
-        self.describe_if_due()
 
     def try_again(self) -> None:
         """Retry one unfinished document if it is time; once it succeeds, all continue."""
@@ -278,7 +278,7 @@ class Ingest:
             self.start(document_id)
         if not self._library.queue.alone:  # another process may have ended without them
             self._follow_up()
-        elif time.monotonic() >= self._describe_after:
+        if time.monotonic() >= self._describe_after:
             self.describe_if_due()
 
     def recover(self) -> None:
