@@ -61,6 +61,8 @@ def here(shared: Cluster) -> Iterator[Services]:
     """This process as one of them, which reads no document."""
     shared.llm.released.clear()
     shared.embeddings.mend()
+    for member in shared.members:  # that a test which failed has left frozen
+        member.thaw()
     with closing(Services(shared.settings("here"), documents={})) as services:
         services.warm_up()
         yield services
