@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from rag.errors import SettingsError
-from rag.factory import make_store
 from rag.grid.columns import Column
 from rag.grid.run import GRID
 from rag.ingest.leased import JobName, is_done_elsewhere
@@ -37,16 +36,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if WITHOUT_SERVER:
         pytest.skip(postgres.MISSING)
     with postgres.running() as server, cluster(tmp_path_factory.mktemp("replicas"), server) as made:
-        _skip_without_shared_folders(made)
         _add_castle(made)
         yield made
-
-
-def _skip_without_shared_folders(made: Cluster) -> None:
-    try:
-        make_store(made.settings("first"))
-    except SettingsError as error:
-        pytest.skip(f"needs indexes in a shared folder: {error}")
 
 
 def _add_castle(made: Cluster) -> None:
