@@ -26,11 +26,21 @@ from rag.models.llm import LLM
 from rag.models.local.catalog import QWEN_0_5B
 from rag.models.local.install import fetch
 from rag.models.local.server import LocalModel
+from rag.models.packaged import catalog
 from rag.settings import default_model_cache
 from storage import database as ledger
+from storage import postgres, sqlite
 from storage.database import Database
 from tests import s3
-from tests.once import CopiedLedger, OpenedOnce, TrustedOnce, read_here, read_text_here
+from tests.once import (
+    CompiledOnce,
+    CopiedLedger,
+    HashedOnce,
+    OpenedOnce,
+    TrustedOnce,
+    read_here,
+    read_text_here,
+)
 from tests.s3 import Link, S3Server
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
@@ -145,7 +155,10 @@ def one_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
 def made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "OnnxEmbedder", OpenedOnce())
+        patch.setattr(catalog, "_sha256", HashedOnce(catalog._sha256))
         patch.setattr(ledger, "_local", CopiedLedger())
+        patch.setattr(sqlite, "engine", CompiledOnce(sqlite.engine))
+        patch.setattr(postgres, "engine", CompiledOnce(postgres.engine))
         for module, name in (
             (httpx_transports, "create_ssl_context"),
             (httpx2_transports, "create_ssl_context"),
