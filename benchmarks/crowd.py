@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from tests.e2e.conftest import FLAGS, PATIENCE, ROOT, serving
+from tests.e2e.conftest import FLAGS, PATIENCE, ROOT, RUN, serving
 from tests.faults.tab import Tab
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
@@ -141,7 +141,7 @@ def measure(people: int, rounds: int, *, tabs: bool) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, FakeLLM(default=Reply(answer, pause=0.02)) as fake:
         settings = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
         _ingest(Path(folder))
-        with serving(Path(folder), **settings) as server:
+        with serving(Path(folder), command=RUN, **settings) as server:
             if tabs:
                 waited, errors = sockets(server.url, people, rounds)
             else:

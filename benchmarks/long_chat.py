@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import CitationRecord, PassageRecord
-from tests.e2e.conftest import FLAGS, serving
+from tests.e2e.conftest import FLAGS, RUN, serving
 
 TEXT = "The harbour handled 4.1 million containers in 2024, twelve percent more than in the year before. " * 8
 PASSAGE = PassageRecord(1, "d-0", "d", "report.pdf", "0" * 64, 3, "Figures", 0, len(TEXT), TEXT, 1.0)
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         fill(Path(folder) / "data", (10, options.turns))
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        with serving(Path(folder)) as server:
+        with serving(Path(folder), command=RUN) as server:
             page = browser.new_page()
             page.goto(server.url)
             short = opened(page, 10, options.times)

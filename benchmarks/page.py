@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.e2e.conftest import FLAGS, PAGES, ROOT, Server, serving
+from tests.e2e.conftest import FLAGS, PAGES, ROOT, RUN, Server, serving
 from tests.e2e.visitor import PATIENCE, Visitor
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -190,12 +190,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command = [str(Path(sys.executable).with_name("footnote")), "--data", str(folder / "plain" / "data")]
         subprocess.run([*command, "ingest", str(report(folder))], check=True, cwd=ROOT, capture_output=True)
         shutil.copytree(folder / "plain", folder / "model")
-        with serving(folder / "plain") as server:
+        with serving(folder / "plain", command=RUN) as server:
             figures = measured(options.times, lambda: {"first page": first_page(browser, server)})
             figures |= {"settings' pixels": {"median": settings_height(browser, server)}}
             figures |= measured(options.times, lambda: quoted(browser, server))
         model = {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
-        with serving(folder / "model", **model) as server:
+        with serving(folder / "model", command=RUN, **model) as server:
             figures |= measured(options.times, lambda: written(browser, server, fake))
         browser.close()
     print(json.dumps(figures) if options.json else "\n".join(f"{k:>18} {v}" for k, v in figures.items()))

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from playwright.sync_api import Browser, BrowserContext, Error, expect, sync_playwright
 
 from benchmarks.courses import KINDS, Course, Sample, courses, watching
-from tests.e2e.conftest import FLAGS, PATIENCE, Visitor, serving
+from tests.e2e.conftest import FLAGS, PATIENCE, RUN, Visitor, serving
 from tests.e2e.visitor import click, gone
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -226,7 +226,7 @@ def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], Non
     pieces = ("Quillwort", *(f" word{number}" for number in range(60)), " [1].")
     with tempfile.TemporaryDirectory() as name, FakeLLM(default=Reply(pieces=pieces, pause=0.02)) as fake:
         folder, settings = Path(name), {"FOOTNOTE_LLM_BASE_URL": fake.url, "FOOTNOTE_LLM_MODEL": "fake"}
-        with serving(folder, **settings, **ENTRANCE) as server, sync_playwright() as playwright:
+        with serving(folder, command=RUN, **settings, **ENTRANCE) as server, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
             until = time.monotonic() + minutes * 60
             with watching(server, min(60.0, minutes * 60 / SAMPLES), told) as samples:

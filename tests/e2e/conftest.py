@@ -19,6 +19,7 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
 from rag import cli
+from tests.e2e.forked import ForkedServer
 from tests.e2e.visitor import PATIENCE, Visitor
 from tests.rag.fake_llm import FakeLLM
 
@@ -58,7 +59,7 @@ class Server:
 
     url: str
     data: Path
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedServer
     log: Path
 
     def stop(self) -> None:
@@ -71,11 +72,14 @@ def serving(
     data: Path,
     *,
     before: Callable[[int], object] = bool,
-    command: Sequence[str] = RUN,
+    command: Sequence[str] = (),
     cwd: Path = ROOT,
     **settings: str,
 ) -> Iterator[Server]:
-    """Run the application in `cwd`; `before` prepares what depends on its port."""
+    """Run the application in `cwd`; `before` prepares what depends on its port.
+
+    It is forked, or started by a command, such as RUN.
+    """
     port = free_port()
     before(port)
     data.mkdir(parents=True, exist_ok=True)
@@ -84,15 +88,13 @@ def serving(
         "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS": "off",
         "FOOTNOTE_LLM_REPHRASE_TIMEOUT": "60",
     }
-    environment = {**os.environ, **fixed, **settings}
-    with (data / "log").open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env={"STREAMLIT_SERVER_PORT": str(port), **environment},
-            stdout=log,
-            stderr=log,
-        )
+    environment = {"STREAMLIT_SERVER_PORT": str(port), **os.environ, **fixed, **settings}
+    process: subprocess.Popen[bytes] | ForkedServer
+    if command:
+        with (data / "log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log)
+    else:
+        process = ForkedServer(ROOT / "app.py", cwd=cwd, environment=environment, log=data / "log")
     server = Server(f"http://127.0.0.1:{port}", data / "data", process, data / "log")
     try:
         _wait_for(server)

@@ -1,17 +1,24 @@
 """What the server costs at start, and what it does not load before it is needed."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Server
+from tests.e2e.conftest import RUN, Server, serving
 from tests.e2e.visitor import Visitor, again, press
 from tests.rag.fake_llm import FakeLLM
 
 Visit = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The application as `make run` starts it; the other tests fork it."""
+    with serving(tmp_path_factory.mktemp("started"), command=RUN) as running:
+        yield running
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -4,6 +4,8 @@ A fork may use it since a run of it keeps to its own thread (`intra_op_num_threa
 rag/models/embeddings.py).
 """
 
+import gc
+
 from rag.models.embeddings import open_embedder
 from rag.settings import default_model_cache
 from tests.faults import victim, worker
@@ -11,3 +13,6 @@ from tests.faults import victim, worker
 __all__ = ["EMBEDDER", "victim", "worker"]  # they are to be imported before anything is forked, too
 
 EMBEDDER = open_embedder("multilingual-e5-small", cache=default_model_cache())
+
+# What was imported lives to the end of each fork, and none needs to look for garbage in it.
+gc.freeze()
