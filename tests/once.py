@@ -4,7 +4,8 @@ A packaged model is hashed and opened once, which takes two seconds of a process
 all authorities are read once. A new ledger is a copy of the first that was migrated: to run its statements
 takes six times as long. SQL is compiled once, and not for each ledger: that took half of the time of tests
 with one. Files are read without a child process, whose start takes longer than the reading: plain
-text anywhere but in tests of attacks and crashes, any kind in the tests of what each parser reads.
+text and web pages anywhere but in tests of attacks and crashes, any kind in the tests of what each parser
+reads.
 """
 
 import copy
@@ -30,7 +31,7 @@ from storage.lock import DataDirectoryLock
 from storage.sqlite import LEDGER
 
 _local = database._local
-_run = sandbox.run_into
+run_in_child = sandbox.run_into
 
 
 class OpenedOnce:
@@ -133,10 +134,10 @@ def _bytes(ledger: Path) -> bytes:
 
 
 def read_text_here(output: IO[bytes], task: str, path: Path, name: str, **arguments: Any) -> dict[str, Any]:
-    """Run a parser: for plain text in this process, else in the sandbox."""
-    if task == "load" and PurePath(name).suffix in (".md", ".txt"):
+    """Run a parser: for plain text and web pages in this process, else in the sandbox."""
+    if task == "web" or (task == "load" and PurePath(name).suffix in (".md", ".txt")):
         return read_here(output, task, path, name, **arguments)
-    return _run(output, task, path, name, **arguments)
+    return run_in_child(output, task, path, name, **arguments)
 
 
 def read_here(

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 
 import docx
 import pytest
@@ -12,7 +13,8 @@ from rag.connectors.base import Checkpoint, Deferred, Gone, Item, Listed, Unread
 from rag.connectors.http import Fetcher
 from rag.connectors.web import WebSettings, WebSource
 from rag.errors import Cancelled, ItemFailed, SourceError
-from rag.ingest.parsers import load
+from rag.ingest.parsers import load, sandbox
+from tests.once import run_in_child
 from tests.rag.connectors.site import Page, Site
 from tests.rag.connectors.web_pages import PARAGRAPHS, TITLES, page
 
@@ -54,7 +56,10 @@ def word(text: str) -> bytes:
 
 
 @pytest.mark.parametrize("language", ["en", "ko", "ja"])
-def test_a_page_becomes_markdown_named_by_its_title(site: Site, language: str, tmp_path):
+def test_a_page_becomes_markdown_named_by_its_title(
+    site: Site, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sandbox, "run_into", run_in_child)  # as pages are read outside of tests
     site.pages["/ferry"] = Page(page(language).encode(), HTML)
     web = source(site, "/ferry")
     [item], _ = listed(web)
