@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,6 +20,7 @@ from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.settings import Settings, load
 from storage.database import Database
+from tests.faults.forks import footnote
 from tests.s3 import new_address
 
 CASTLE = "# Castle\n\nThe castle of Aldenburg was built in 1432. Its moat is nine metres deep.\n"
@@ -218,13 +218,9 @@ def test_from_the_command_line(tmp_path: Path, store: str):
         "FOOTNOTE_VECTOR_STORE_ARGUMENTS": arguments.replace("%s", str(tmp_path)),
     }
 
-    def footnote(*words: str) -> Any:
-        run = [sys.executable, "-m", "rag.cli", *words, "--json"]
-        done = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
-
-    assert footnote("ingest", str(tmp_path / "castle.md"))["status"] == "ready"
-    answer = footnote("ask", QUESTIONS[0][0], "--retriever", "similarity")
+    said = footnote(environment, "ingest", str(tmp_path / "castle.md"), "--json")
+    assert json.loads(said)["status"] == "ready"
+    answer = json.loads(footnote(environment, "ask", QUESTIONS[0][0], "--retriever", "similarity", "--json"))
     assert answer["citations"][0]["document"] == "castle.md"
     assert "1432" in answer["citations"][0]["quote"]
 

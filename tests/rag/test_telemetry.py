@@ -78,10 +78,13 @@ def test_questions_and_documents_go_to_no_tracing_service_of_another_program(
     run("-c", search, home=tmp_path, **traced)
     assert taken, "what is traced does not reach the service at all"
     taken.clear()
-    data = ("-m", "rag.cli", "--data", str(tmp_path / "data"))
+    commands = (
+        "import sys; from rag.cli import main; data = ['--data', sys.argv[1]];"
+        "main([*data, 'ingest', sys.argv[2]]);"
+        "main([*data, 'ask', 'When was the castle of Aldenburg built?'])"
+    )
     words = {"FOOTNOTE_RETRIEVER": "bm25", **traced}
-    run(*data, "ingest", str(file), home=Path.home(), **words)
-    said = run(*data, "ask", "When was the castle of Aldenburg built?", home=Path.home(), **words)
+    said = run("-c", commands, str(tmp_path / "data"), str(file), home=Path.home(), **words)
     assert "1432" in said and taken == []
 
 
