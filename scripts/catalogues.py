@@ -88,9 +88,8 @@ def written(catalog: Catalog) -> str:
     return file.getvalue().decode()
 
 
-def files() -> dict[Path, str]:
-    """Return the text that each catalogue file should have, by path."""
-    template = extracted()
+def files(template: Catalog) -> dict[Path, str]:
+    """Return the text that each catalogue file should have for the messages of the sources, by path."""
     texts = {TEMPLATE: written(template)}
     for code in LANGUAGES:
         if code != ENGLISH:
@@ -99,6 +98,6 @@ def files() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    for path, text in files().items():
+    for path, text in files(extracted()).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -46,6 +46,8 @@ from tests.s3 import Link, S3Server
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
 gc.disable()
+# With Python's own numbers the search for garbage takes two fifths of the time of tests that parse sources.
+OFTEN = (20_000, 10, 10)  # objects, searches of the young, searches of the older
 
 # The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
 # has tried: `pytest --hypothesis-profile=search`.
@@ -108,6 +110,7 @@ def is_integration(path: Path) -> bool:
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(*OFTEN)
     gc.enable()
 
 

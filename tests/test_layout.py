@@ -139,6 +139,7 @@ def sources() -> dict[str, str]:
 parsed = cache(ast.parse)
 
 
+@cache
 def imported(module: str, source: str) -> set[str]:
     """Return the dotted names that a module imports: `from a import b` gives `a.b`."""
     found: set[str] = set()

@@ -187,7 +187,7 @@ KNOWN = re.compile(
     r"|://[^/\s:@\"'{}]+:[^/\s:@\"'{}]{6,}@"
 )
 NAMED = re.compile(
-    r"(?i)\b[\w-]*(?:api_?key|secret|passw(?:or)?d|token|credential)s?[\"']?\s*[:=]\s*[\"'](?!https?://)([^\"'\s]{16,})[\"']"
+    r"(?i)(?:api_?key|secret|passw(?:or)?d|token|credential)s?[\"']?\s*[:=]\s*[\"'](?!https?://)([^\"'\s]{16,})[\"']"
 )
 MADE_UP = re.compile(r"(?i)secret|password|mark|example")  # the tests' own say so
 RANDOM = 3.5  # bits a character: words of people have fewer, keys more

@@ -90,9 +90,10 @@ def test_each_mutant_is_a_module_that_is_no_longer_the_same():
     source = (ROOT / "rag" / "citations" / "checker.py").read_text("utf-8")
     found = mutants(source)
     assert len(found) > 100
-    for one in found:
-        compile(one.applied(source), one.file, "exec")
-        assert one.applied(source) != source
+    for one in found[:: len(found) // 100]:
+        changed = one.applied(source)
+        compile(changed, one.file, "exec")
+        assert changed != source
 
 
 def test_a_seed_draws_the_same_mutants_from_every_area():
