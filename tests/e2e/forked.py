@@ -19,7 +19,8 @@ class ForkedServer:
 
     def __init__(self, app: Path, *, cwd: Path, environment: Mapping[str, str], log: Path) -> None:
         log.touch()
-        self._process = FORKS.Process(target=run_app, args=(app, cwd, dict(environment), log))
+        start = (app, cwd, dict(environment), log)
+        self._process = FORKS.Process(target=run_app, args=start, daemon=True)  # it ends with the tests
         self._process.start()
 
     @property
