@@ -84,3 +84,7 @@ class OriginalDamaged(StorageError):
 
 class NotFound(StorageError):
     """Nothing with this id exists for this owner."""
+
+
+class OriginalRemoved(NotFound):
+    """An original that another process removed before the ledger named it."""

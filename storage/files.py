@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
-from storage.errors import DiskFull, NotFound, StorageError
+from storage.errors import DiskFull, NotFound, OriginalRemoved, StorageError
 from storage.i18n import N_
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -116,9 +116,9 @@ class Files:
         )
 
 
-def removed(sha256: str) -> NotFound:
+def removed(sha256: str) -> OriginalRemoved:
     """Return the error of an original that is gone before the ledger names it."""
-    return NotFound(
+    return OriginalRemoved(
         N_(
             "The original with the hash {hash} was removed by another process while it was being added. "
             "Send the file again.",

@@ -45,7 +45,7 @@ from rag.text.tokenize import Analyser
 from storage.collections import Collections
 from storage.database import Database
 from storage.documents import EMBED, READ, Documents, IndexStates, chunk_records
-from storage.errors import NotFound, ObjectStoreAway, StorageError
+from storage.errors import NotFound, ObjectStoreAway, OriginalRemoved, StorageError
 from storage.figures import Figures
 from storage.files import Files
 from storage.originals import Originals
@@ -68,6 +68,7 @@ R = TypeVar("R")
 FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
 MOST_PASSAGES = 90_000  # of a document: 50 MB of plain text have 60,000 to 85,000
 METERED_SECONDS = 10.0  # of embedding, after which they are counted
+SAVED_AGAIN = 3  # times that an original is saved which others remove
 COMPARED = "compared"  # state of a shared index, in the ledger: when it is to be compared with that again
 COMPARED_EVERY = timedelta(days=1)
 CLAIMED = timedelta(minutes=10)  # for a comparison: if its process is killed, another then does it
@@ -211,7 +212,17 @@ class Library:
         return self.keep(content, lambda sha256, size: self.documents.add(name, sha256, size))
 
     def keep(self, content: bytes | Iterable[bytes], row: Callable[[str, int], R]) -> R:
-        """Save an original, and make its `row` in the ledger from its hash and its size in bytes."""
+        """Save an original, and make its `row` in the ledger from its hash and its size in bytes.
+
+        Another process that removes the same content meanwhile may take the original along: what is in memory
+        is then saved again. Raises OriginalRemoved where that goes on, or the content came in parts.
+        """
+        for _ in range(SAVED_AGAIN if isinstance(content, bytes) else 0):
+            with suppress(OriginalRemoved):
+                return self._keep(content, row)
+        return self._keep(content, row)
+
+    def _keep(self, content: bytes | Iterable[bytes], row: Callable[[str, int], R]) -> R:
         with self._adding:
             sha256, size = self.files.save(content)
             try:
