@@ -27,7 +27,7 @@ from storage.errors import FootnoteError, NotFound
 from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
-from ui.chat.page_view import cited_pages, icon_button, is_pdf, show_pages
+from ui.chat.page_view import cited_pages, icon_button, is_pdf, page_shown, show_pages
 from ui.components import side_panel
 from ui.components.copy_buttons import copy_buttons
 from ui.components.document_text import form_of, show_text
@@ -201,10 +201,9 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
         if where:
             st.caption(" · ".join(where), width="stretch")
         if found == "here":
-            page = spans[0].number if spans else None
-            action(
-                _("Open document"), "menu_book", "open-document", _open_document, passage.document_id, page
-            )
+            page = page_shown(evidence, spans) if spans else None
+            opened = partial(_open_document, passage.document_id, page, (evidence.start, evidence.end))
+            action(_("Open document"), "menu_book", "open-document", opened)
             _show_address(passage, workspace)
     if found in _BADGES:
         st.warning(translated(_BADGES[found]), icon=":material/history:")
@@ -229,9 +228,9 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
         )
 
 
-def _open_document(document_id: str, page: int | None) -> None:
+def _open_document(document_id: str, page: int | None, words: tuple[int, int]) -> None:
     _dismiss()
-    side_panel.open_document(document_id, page)
+    side_panel.open_document(document_id, page, words)
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:

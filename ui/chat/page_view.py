@@ -42,12 +42,18 @@ def cited_pages(evidence: CitedPassage, workspace: Workspace) -> list[PageSpan]:
     return touched[: MAX_PAGES if evidence.exact else 1]
 
 
+def page_shown(evidence: CitedPassage, cited: Sequence[PageSpan]) -> int:
+    """Return the number of the page that was turned to, else of the first with the cited words."""
+    target, turned = st.session_state.get(_TURNED, ("", 0))
+    return turned if target == target_of(evidence) else cited[0].number
+
+
 def show_pages(evidence: CitedPassage, cited: Sequence[PageSpan], workspace: Workspace) -> None:
     """Show the pages with the cited words, or the one that was turned to, and buttons to turn."""
     pages = workspace.library.documents.pages(evidence.passage.document_id)
     numbers = [page.number for page in pages]
-    target, turned = st.session_state.get(_TURNED, ("", 0))
-    number = turned if target == target_of(evidence) and turned in numbers else cited[0].number
+    shown = page_shown(evidence, cited)
+    number = shown if shown in numbers else cited[0].number
     at = numbers.index(number)
     large = bool(st.session_state.get(_LARGE))
     turn = partial(_turn, target_of(evidence))

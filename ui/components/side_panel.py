@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-DOCUMENT, PAGE = "document", "page"
-PARAMETERS = ("cite", "how", DOCUMENT, PAGE)
+DOCUMENT_PARAMETERS = DOCUMENT, PAGE, WORDS = ("document", "page", "words")
+PARAMETERS = ("cite", "how", *DOCUMENT_PARAMETERS)
 
 
 def open_panel(**chosen: str) -> None:
@@ -14,6 +14,11 @@ def open_panel(**chosen: str) -> None:
         st.query_params[name] = value
 
 
-def open_document(document_id: str, page: int | None = None) -> None:
-    """Open a document, at a page if one is given, by its place in the address, which can be shared."""
-    open_panel(**{DOCUMENT: document_id}, **({} if page is None else {PAGE: str(page)}))
+def open_document(document_id: str, page: int | None = None, words: tuple[int, int] | None = None) -> None:
+    """Open a document by its place in the address, which can be shared: a page, and words to highlight.
+
+    The words are a span of the document's text. Without a page the part with them is shown.
+    """
+    at = {} if page is None else {PAGE: str(page)}
+    marked = {} if words is None else {WORDS: f"{words[0]}-{words[1]}"}
+    open_panel(**{DOCUMENT: document_id}, **at, **marked)

@@ -17,7 +17,7 @@ from ui.components.document_text import Form, form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
-from ui.components.side_panel import DOCUMENT, PAGE, open_document
+from ui.components.side_panel import DOCUMENT, DOCUMENT_PARAMETERS, PAGE, WORDS, open_document
 from ui.documents import about, figures, introduction, selection
 from ui.server.services import services
 
@@ -46,8 +46,8 @@ def show_chosen(here: Workspace) -> None:
 
 
 def _close(_: object = None) -> None:
-    st.query_params.pop(DOCUMENT, None)
-    st.query_params.pop(PAGE, None)
+    for name in DOCUMENT_PARAMETERS:
+        st.query_params.pop(name, None)
 
 
 def _show_head(record: DocumentRecord) -> None:
@@ -87,6 +87,8 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     parts = spans or text_parts(text)
     _show_introduction(record, here)
     hits, hit = _find(record, text)
+    if not hits and (words := _words(len(text))) is not None:
+        hits = [words]
     number = _number(parts, hits[hit] if hits else None)
     _show_turning(record, parts, number, by_pages=bool(spans))
     span = parts[number - 1]
@@ -116,6 +118,7 @@ def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:
             icon=":material/search:",
             label_visibility="collapsed",
             live="300ms",
+            on_change=_begin_search,
         )
         hits = find_words(text, words or "")
         asked, at = st.session_state.get(_HIT, ("", 0))
@@ -123,6 +126,21 @@ def _find(record: DocumentRecord, text: str) -> tuple[list[Span], int]:
         if words and words.strip():
             _show_hits(words, hits, at)
     return hits, at
+
+
+def _begin_search() -> None:
+    """Go to the first match: the page and the words that the document was opened at are left."""
+    for name in (PAGE, WORDS):
+        st.query_params.pop(name, None)
+    st.session_state.pop(_HIT, None)
+
+
+def _words(length: int) -> Span | None:
+    """Return the span that the address names in a text of this length; None where it names none."""
+    start, _dash, end = st.query_params.get(WORDS, "").partition("-")
+    if not all(one.isascii() and one.isdigit() and len(one) < 12 for one in (start, end)):
+        return None
+    return (int(start), int(end)) if int(start) < int(end) <= length else None
 
 
 def _show_hits(words: str, hits: Sequence[Span], at: int) -> None:
@@ -191,8 +209,10 @@ def _show_turning(record: DocumentRecord, parts: Sequence[PageSpan], number: int
     if len(parts) < 2:
         return
 
+    words = _words(parts[-1].end)
+
     def turn(to: int) -> None:
-        open_document(record.id, to)
+        open_document(record.id, to, words)
 
     with st.container(key="source-pages", horizontal=True, gap="xsmall", vertical_alignment="center"):
         before, after = number - 1 if number > 1 else None, number + 1 if number < len(parts) else None
@@ -215,7 +235,11 @@ def _enlarge(large: bool) -> None:
 def _show_page(
     record: DocumentRecord, span: PageSpan, text: str, hits: Sequence[Span], here: Workspace
 ) -> None:
-    inside = [(start - span.start, end - span.start) for start, end in hits if span.start <= start < span.end]
+    inside = [
+        (max(start - span.start, 0), min(end, span.end) - span.start)
+        for start, end in hits
+        if start < span.end and span.start < end
+    ]
     words = text[span.start : span.end]
     try:
         with st.spinner(_("Loading page…")):

@@ -79,7 +79,7 @@ def _opened(here: Workspace) -> Grid | None:
 
 
 def _close(_: object = None) -> None:
-    for name in (PARAMETER, cell_panel.PARAMETER, side_panel.DOCUMENT, side_panel.PAGE):
+    for name in (PARAMETER, cell_panel.PARAMETER, *side_panel.DOCUMENT_PARAMETERS):
         st.query_params.pop(name, None)
 
 
@@ -232,7 +232,7 @@ def _select(document_ids: set[str]) -> None:
 
 
 def _open_cell(cell_id: str) -> None:
-    for name in (side_panel.DOCUMENT, side_panel.PAGE):
+    for name in side_panel.DOCUMENT_PARAMETERS:
         st.query_params.pop(name, None)
     cell_panel.choose(cell_id)
     st.session_state[_OPENED] = True

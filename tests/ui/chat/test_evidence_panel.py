@@ -11,7 +11,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from storage.records import CitationRecord, Listing
-from tests.ui.conftest import TEXT, citation, passage, tell
+from tests.ui.conftest import TEXT, citation, passage, tell, words
 
 
 def shown(here, page, url):
@@ -65,8 +65,8 @@ def pdf_file(picture: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "made", "beside"), [("report.docx", word_file, 0), ("report.pdf", pdf_file, 1)]
 )
-@pytest.mark.parametrize(("words", "shown"), [("Figure 1. Tar by year <b>", 1), ("tar fell in every", 0)])
-def test_a_cited_caption_shows_its_picture(here, page, words, shown, name, made, beside):
+@pytest.mark.parametrize(("said", "shown"), [("Figure 1. Tar by year <b>", 1), ("tar fell in every", 0)])
+def test_a_cited_caption_shows_its_picture(here, page, said, shown, name, made, beside):
     file = io.BytesIO()
     Image.new("RGB", (90, 60), "red").save(file, "PNG")
     document, _ = here.library.add(name, made(file.getvalue()))
@@ -82,8 +82,8 @@ def test_a_cited_caption_shows_its_picture(here, page, words, shown, name, made,
         start=0,
         end=len(text),
     )
-    answer, start = "It fell [1].", text.rindex(words)
-    quoted = CitationRecord(1, 0, 11, "verified", start, start + len(words), words)
+    answer, start = "It fell [1].", text.rindex(said)
+    quoted = CitationRecord(1, 0, 11, "verified", start, start + len(said), said)
     turn = tell(here, "Did it?", answer, passages=[cited], citations=[quoted])
     at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
     assert not at.exception
@@ -141,3 +141,67 @@ def test_a_table_that_the_context_begins_with_stays_a_table(here, page):
     at = page(chat=turn.conversation_id, cite=f"{turn.answer_id}-0")
     (shown,) = [one.value for one in at.markdown if "Tonnes" in one.value]
     assert "\n| Cargo | Tonnes |\n" in shown
+
+
+def two_pages() -> bytes:
+    file = io.BytesIO()
+    canvas = Canvas(file, pagesize=(400, 500))
+    canvas.drawString(20, 450, "The rent is 3,200 euros a month and falls due on the first day.")
+    canvas.showPage()
+    canvas.drawString(20, 450, "Whoever leaves early pays two rents as a penalty to the owner.")
+    canvas.drawString(20, 430, "The penalty falls due at once.")
+    canvas.save()
+    return file.getvalue()
+
+
+def cite(here, name: str, content: bytes, words: str) -> tuple[str, str, str]:
+    """Store an answer that cites words of a document; return the chat, the answer and the document."""
+    document, _ = here.library.add(name, content)
+    list(here.library.index(document.id))
+    text = here.library.documents.text(document.id)
+    at, answer = text.index(words), "So it is [1]."
+    given = replace(passage(document=name, text=text), document_id=document.id, sha256=document.sha256)
+    record = CitationRecord(1, 0, len(answer), "verified", at, at + len(words), words)
+    turn = tell(here, "Is it?", answer, passages=[replace(given, start=0, end=len(text))], citations=[record])
+    return turn.conversation_id, turn.answer_id, document.id
+
+
+def pictured(at) -> list[str]:
+    return [image.alt for element in at.get("image") for image in element.proto.imgs]
+
+
+def test_a_document_is_opened_at_the_cited_page_with_its_words_and_searched_from_there(here, page):
+    chat, answer, document = cite(here, "lease.pdf", two_pages(), "pays two rents")
+    at = page(chat=chat, cite=f"{answer}-0")
+    at.button(key="open-document").click().run()
+    assert at.query_params["document"] == document and at.query_params["page"] == "2"
+    assert "Page 2 of 2" in words(at) and pictured(at) == ["Page 2, matches highlighted"]
+    at.text_input(key=f"document-find-{document}").set_value("3,200 euros").run()
+    assert "1 of 1" in words(at) and "Page 1 of 2" in words(at)
+    assert pictured(at) == ["Page 1, matches highlighted"]
+    assert "page" not in at.query_params
+
+
+def test_a_document_is_opened_at_the_page_that_was_turned_to(here, page):
+    chat, answer, _document = cite(here, "lease.pdf", two_pages(), "3,200 euros")
+    at = page(chat=chat, cite=f"{answer}-0")
+    at.button(key="source-chevron_right").click().run()
+    at.button(key="open-document").click().run()
+    assert "Page 2 of 2" in words(at) and pictured(at) == ["Page 2"]
+    at.button(key="source-chevron_left").click().run()
+    assert pictured(at) == ["Page 1, matches highlighted"]
+
+
+def test_a_text_without_pages_is_opened_at_the_cited_words(here, page):
+    rooms = "\n".join(f"Room {n} has {n * 7} candles and a chest of oak." for n in range(400))
+    chat, answer, _document = cite(here, "castle.txt", rooms.encode(), "Room 350 has 2450 candles")
+    at = page(chat=chat, cite=f"{answer}-0")
+    at.button(key="open-document").click().run()
+    assert ":yellow-background[Room 350 has 2450 candles]" in words(at)
+
+
+@pytest.mark.parametrize("place", ["", "-", "9-3", "0-999999", "x-1", "-1-4", "1-²"])
+def test_an_address_with_words_that_a_document_does_not_have_shows_its_first_part(here, page, place):
+    chat, _answer, document = cite(here, "castle.txt", b"Room 1 has seven candles.", "Room 1")
+    at = page(chat=chat, document=document, words=place)
+    assert not at.exception and "Room 1 has seven candles." in words(at)
