@@ -84,6 +84,19 @@ def code(text: str) -> str:
     return "`" + text.replace(":material/", f":{JOINER}material/") + "`"
 
 
+def between_marks(inner: str, before: str = "x", after: str = "x") -> str:
+    r"""Return words that marks of bold text work around, between these neighbours.
+
+    Marks between a sign and a letter are none to Markdown, as after a Japanese sentence: "**行く。**彼は".
+
+    >>> between_marks("行く。", "", "彼は"), between_marks("It fell.", "", " So")
+    ('行く。\u2060', 'It fell.')
+    """
+    first, last = before[-1:].isalnum(), after[:1].isalnum()
+    opening = JOINER * (first and not inner[:1].isalnum())
+    return opening + inner + JOINER * (last and not inner[-1:].isalnum())
+
+
 def join_inline(parts: Iterable[str]) -> str:
     """Join inline parts, keeping two adjacent code spans apart."""
     return "".join(parts).replace("``", f"`{JOINER}`").replace("``", f"`{JOINER}`")
@@ -241,17 +254,18 @@ class _Blocks:
         text = _LINK.sub(lambda m: f"{m[1]} ({m[2]})" if m[2] else m[1], text)
         out, end = [], 0
         for match in _INLINE.finditer(text):
-            out += [escape_line(text[end : match.start()]), self._span(match)]
+            out += [escape_line(text[end : match.start()]), self._span(match, text)]
             end = match.end()
         return join_inline([*out, escape_line(text[end:])])
 
-    def _span(self, match: re.Match[str]) -> str:
+    def _span(self, match: re.Match[str], text: str) -> str:
         if match["code"]:
             return code(self._bare(match["code"]))
         if match["link"]:
             return self._mark(self._marks[int(match["link"])])
         stars = "**" if match["bold"] else "*"
-        return stars + self._inline(match["bold"] or match["italic"]) + stars
+        inner = self._inline(match["bold"] or match["italic"])
+        return stars + between_marks(inner, text[: match.start()], text[match.end() :]) + stars
 
     def _mark(self, mark: _Mark) -> str:
         if isinstance(mark, str):

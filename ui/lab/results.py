@@ -22,7 +22,7 @@ from storage.records import (
     RunRecord,
 )
 from ui.components.labels import retriever_name
-from ui.components.markdown import escape_text, label
+from ui.components.markdown import between_marks, escape_text, label
 from ui.components.messages import flash, show_refusal
 from ui.components.pagination import paginated
 from ui.server.services import services
@@ -69,7 +69,7 @@ def question_count(number: int) -> str:
 
 def show_marked_passage(passage: MarkedPassage) -> None:
     """Show the passage that answers a question, with its document."""
-    st.caption(_("Answered in **{document}**:", document=label(passage.document, 80)))
+    st.caption(_("Answered in **{document}**:", document=between_marks(label(passage.document, 80))))
     with st.container(border=True):
         st.markdown(escape_text(passage.quote))
 

@@ -8,7 +8,7 @@ from rag.connectors.ssrf import display_url
 from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.webhooks import EVENTS, WebhookEvent, WebhookRecord
-from ui.components.markdown import label
+from ui.components.markdown import between_marks, label
 from ui.components.messages import confirm_deletion, flash_errors, show_refusal
 
 ABOUT = N_(
@@ -66,7 +66,7 @@ def _show_webhook(record: WebhookRecord, here: Workspace) -> None:
         if st.button(_("Remove"), icon=":material/delete:", type="tertiary", key=f"remove-{record.id}"):
             confirm_deletion(
                 _("Remove this webhook?"),
-                _("**{name}** is no longer told of anything.", name=name),
+                _("**{name}** is no longer told of anything.", name=between_marks(name)),
                 key=f"really-remove-{record.id}",
                 act=lambda: here.webhooks.remove(record.id),
             )

@@ -99,6 +99,21 @@ def test_simple_markdown_of_an_answer_is_kept():
     assert next(t for t in tokens(shown) if t.type == "fence").content == "$x$ <b>\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**入社から6か月で10日を与える。**休暇は3日前までに申請する。",
+        "社員は**「休暇」**を取得する。",
+        "보증금은 **5,000만 원(부가세 별도)**으로 한다.",
+        "**See `x`**so",
+    ],
+)
+def test_bold_that_ends_with_a_sign_before_a_letter_is_bold(text: str):
+    shown = safe_answer(text)
+    assert {"strong_open", "em_open"} & {t.type for t in tokens(shown)}
+    assert "*" not in words(shown)
+
+
 def test_a_code_fence_that_never_closes_takes_nothing_with_it():
     assert (
         "![x]"
