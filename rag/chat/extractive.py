@@ -27,6 +27,8 @@ DOUBTFUL = {
     "ko": "분명한 답을 찾지 못했습니다. 가장 가까운 구절:",
     "ja": "明確な答えは見つかりませんでした。最も近い抜粋:",
 }
+_ITEM_START = re.compile(r"(?m)^(?=[ \t]*(?:[-*+•·▪‣◦※○●■□]|\d{1,2}[.)])[ \t]+\S)")
+_BULLET = re.compile(r"\A[-*+•·▪‣◦※○●■□][ \t]+")
 
 
 @dataclass(frozen=True)
@@ -121,10 +123,24 @@ def _lead(passage: Passage, pick: Pick) -> str:
     """Return the words of the best pick, its best sentence in bold; rows of a table are as they are."""
     told = quoted(passage, pick.start, pick.end)
     first, last = max(pick.start, pick.best_start), min(pick.end, pick.best_end)
-    best = inert(passage.text[first:last]).strip()
+    best = _in_lines(passage.text[first:last]).strip()
     if "\n" in best or "*" in best or not best or told.count(best) != 1:
         return told
-    return told.replace(best, f"**{best}**")
+    return _in_bold(told, best)
+
+
+def _in_bold(text: str, words: str) -> str:
+    """Return a text with the only place of some words in bold.
+
+    Directly before other words the marks end before the full stop, as Markdown takes no others there.
+
+    >>> _in_bold("It fell. So?", "It fell."), _in_bold("雨が降った。寒い。", "雨が降った。")
+    ('**It fell.** So?', '**雨が降った**。寒い。')
+    """
+    before, _words, after = text.partition(words)
+    if after and not after[0].isspace():
+        words = words.rstrip("".join(one for one in words if not one.isalnum()))
+    return f"{before}**{words}**{text[len(before) + len(words) :]}" if words else text
 
 
 READ_FROM_PICTURE = {
@@ -162,11 +178,24 @@ def quoted(passage: Passage, start: int, end: int) -> str:
     table = next((one for one in read_tables(passage.text) if one.start <= start < one.end), None)
     found = list(rows(passage.text, start, end))
     if not found or found[0].start > start or not all(_is_whole(row, passage.text) for row in found):
-        return inert(passage.text[start:end])
+        return _in_lines(passage.text[start:end])
     header = _header_above(passage) if table is None else table.header
     told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
     caption = inert(whole_caption(passage.text, table)) if table else ""
     return f"{caption}\n\n{told}" if caption else told
+
+
+def _in_lines(text: str) -> str:
+    r"""Return words of a document with each item of a list on its own line, all else on one line.
+
+    >>> _in_lines("- Ann\n  buys.\n- Tom sells."), _in_lines("- Ann buys.")
+    ('- Ann buys.\n- Tom sells.', 'Ann buys.')
+    """
+    items = [_BULLET.sub("- ", inert(part)) for part in _ITEM_START.split(text) if part.strip()]
+    if len(items) < 2:
+        return "".join(items).removeprefix("- ")
+    first = "" if _ITEM_START.match(items[0]) else f"{items.pop(0)}\n\n"
+    return first + "\n".join(items)
 
 
 def _is_whole(row: TableRow, text: str) -> bool:

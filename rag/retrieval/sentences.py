@@ -76,6 +76,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
 
 
+_HEADING_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 MOST = 6  # sentences of an answer: the best one, and five
 SAME_PASSAGE, SAME_DOCUMENT = 2.0, 0.5
 """Loss of a sentence for each one of its passage, and for one of its document, that is taken already."""
@@ -146,6 +147,7 @@ class _Sentence:
     words: frozenset[str]
     above: str  # caption and header of the table that it is a row of
     header: frozenset[str]  # their words
+    is_heading: bool
     above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
 
     @property
@@ -176,7 +178,7 @@ def extract(
         raw = _similarities(question, units, embedder)
     else:
         raw = [scorer.score(at, passages) for at in range(len(units))]
-    scores = _demote_repeated(units, raw, said)
+    scores = _demote_repeated(units, _demote_headings(units, raw), said)
     return [
         Pick(
             best.number,
@@ -189,6 +191,13 @@ def extract(
             _best(units, passages, scores), units, scores, named_amounts(question, passages)
         )
     ]
+
+
+def _demote_headings(units: Sequence[_Sentence], scores: Sequence[float]) -> Sequence[float]:
+    """Return the scores, minus infinity for headings while there is anything else: they state nothing."""
+    if all(unit.is_heading for unit in units):
+        return scores
+    return [-inf if unit.is_heading else score for unit, score in zip(units, scores, strict=True)]
 
 
 def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:
@@ -236,7 +245,8 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
             above = passage.heading.rpartition(" > ")[2]
         above = "" if above_rows else above
         header = frozenset(tokens(above))
-        yield _Sentence(number, start, end, text, words, above, header, above_rows)
+        is_heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1) is not None
+        yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows)
 
 
 _Chosen = tuple[_Sentence, _Sentence, _Sentence, float]

@@ -38,7 +38,7 @@ def quote_parts(message: Message) -> list[QuotePart]:
     """
     parts: list[QuotePart] = []
     for part in _parts(message):
-        is_quote = part.marker is not None and not message.content[part.start : part.end].startswith("- ")
+        is_quote = part.marker is not None and not _is_entry(message.content, part)
         if is_quote:
             above = parts[-1] if parts and parts[-1].marker is None else None
             parts.append(replace(part, best=above is not None and _is_heading(message, above)))
@@ -50,6 +50,13 @@ def quote_parts(message: Message) -> list[QuotePart]:
         first = parts[0]
         parts[0] = QuotePart(first.start, first.end, first.marker, best=True)
     return parts
+
+
+def _is_entry(content: str, part: QuotePart) -> bool:
+    """Return True for an entry of a list of findings, which follow on each other without an empty line."""
+    before = content[: part.start]
+    follows = before.endswith("\n") and not before.endswith("\n\n")
+    return content.startswith("- ", part.start) and (follows or before.rstrip().endswith(":**"))
 
 
 def _is_heading(message: Message, part: QuotePart) -> bool:

@@ -103,6 +103,39 @@ def test_a_cell_is_as_inert_as_a_sentence():
     assert "](http" not in answer and "](http" in quote
 
 
+def test_bold_ends_before_the_full_stop_where_no_space_follows():
+    text = "入社から6か月で10日の年次有給休暇を与える。休暇は3日前までに申請する。"
+    passage = Passage("c", "d", "rules.md", "", None, "", 0, len(text), text)
+    (part,) = write("年次有給休暇は何日?", [passage], [Pick(1, 0, len(text), 9.0, 0, 22)], doubtful=False)
+    assert part.text.startswith("**入社から6か月で10日の年次有給休暇を与える**。休暇は")
+
+
+DECISIONS = "# Decisions\n\n- The office move is postponed to May.\n- Tom orders 14 new chairs from Halden.\n"
+
+
+def test_the_items_of_a_list_are_quoted_on_lines_of_their_own():
+    passage = Passage("c", "d", "minutes.md", "", None, "", 0, len(DECISIONS), DECISIONS)
+    first, second = DECISIONS.index("- The"), DECISIONS.index("- Tom")
+    end = len(DECISIONS) - 1
+    picks = [Pick(1, first, end, 9.0, second, end), Pick(1, first, second - 1, 8.0, first, second - 1)]
+    best, other = write("What does Tom order?", [passage], picks, doubtful=False)
+    assert best.text.split("\n") == [
+        "- The office move is postponed to May.",
+        "- **Tom orders 14 new chairs from Halden.** [1]",
+    ]
+    assert other.text == "\n\nThe office move is postponed to May. [1]"
+
+
+def test_a_heading_is_quoted_only_where_there_is_nothing_else():
+    agenda = "# 안건 2. 홍대점 리모델링\n\n예산을 8,500만 원으로 승인하였다.\n"
+    for text, question in ((DECISIONS, "What are the decisions?"), (agenda, "안건 2는 무엇인가요?")):
+        passage = Passage("c", "d", "minutes.md", "", None, "", 0, len(text), text)
+        found = [text[pick.start : pick.end] for pick in extract(question, [passage])]
+        assert found and not any(words in text.split("\n")[0] for words in found)
+    alone = Passage("c", "d", "minutes.md", "", None, "", 0, 11, "# Decisions")
+    assert extract("What are the decisions?", [alone])
+
+
 def test_words_of_a_header_alone_choose_no_row():
     passage = Passage("c", "d", "sales.pdf", "", 3, "", 0, len(SALES), SALES)
     picks = extract("What were the net sales of Services in the quarter ended July 1, 2023?", [passage])

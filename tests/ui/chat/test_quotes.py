@@ -35,6 +35,11 @@ def test_a_list_stays_in_one_piece():
     assert quote_parts(answer) == [QuotePart(0, len(answer.content))]
 
 
+def test_a_quote_that_is_a_list_is_a_quote_as_any_other():
+    answer = message(("**A.** [1]", 1), ("\n\n- B\n- C [2]", 2))
+    assert told(answer) == [("**A.** [1]", 1, True), ("- B\n- C [2]", 2, False)]
+
+
 def test_a_number_of_the_question_is_bold_only_as_a_whole():
     shown = in_bold("It fell 1% to $1.2 billion on July 1, 2023.", "What came on July 1, 2023?")
     assert shown == "It fell 1% to $1.2 billion on **July** **1**, **2023**."
