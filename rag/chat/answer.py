@@ -189,8 +189,9 @@ def rework(
     """
     given = turns[-1].passages
     if llm is None:
-        yield Sources(given)
-        yield from written(quotes_again(request, turns[-1], kind), cancelled)
+        parts = list(quotes_again(request, turns[-1], kind))
+        yield Sources(given if len(parts) > 1 else ())
+        yield from written(parts, cancelled)
         return
     room = (
         SMALL_MODEL_REWORK_TOKENS if llm.settings.brief else llm.settings.context_tokens - longest_answer(llm)

@@ -164,11 +164,13 @@ def quotes_again(message: str, turn: PastTurn, kind: Rework) -> Iterator[AnswerP
     """Yield that a rework needs a model, then the quotes of the answer: half of them for a shorter one.
 
     For "what did you say about X" the quotes that share a word with the message come alone, if there are any.
+    An answer that quotes nothing is said to.
     """
-    said = phrase_file(language(message))["replies"]["rework"]
+    spans = _spans(message, turn, kind)
+    said = phrase_file(language(message))["replies"]["rework" if spans else "rework_of_nothing"]
     yield AnswerPart(said)
     length = len(said)
-    for marker, start, end in _spans(message, turn, kind):
+    for marker, start, end in spans:
         part = quoted_part(turn.passages[marker - 1], marker, start, end, length, turn.question)
         length += len(part.text)
         yield part

@@ -216,6 +216,24 @@ def test_without_a_model_the_quotes_come_again(conversations, retriever, request
         assert citation.quote in answer.content[citation.answer_start : citation.answer_end]
 
 
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ("Make it shorter.", "quotes nothing"),
+        ("더 짧게 해 주세요.", "인용한 문구가 없어"),
+        ("もっと短くして", "引用した文がない"),
+    ],
+)
+def test_an_answer_that_quotes_nothing_is_said_to(conversations, retriever, request_, said):
+    talk = Conversation(conversations, lambda: RagPipeline(retriever))
+    chat, _ = ask(talk, conversations, "Which hobbies does Zygmunt Kowalczyk pursue?")
+    ask(talk, conversations, request_, chat)
+    _, before, _, answer = conversations.messages(chat)
+    assert before.passages and not before.citations
+    assert said in answer.content and not answer.content.rstrip().endswith(":")
+    assert not answer.citations and not answer.passages
+
+
 def test_without_a_model_a_shorter_answer_has_fewer_quotes(conversations, retriever):
     talk = Conversation(conversations, lambda: RagPipeline(retriever))
     chat, _ = ask(talk, conversations, "When was the castle built, and what oil did the lamp burn?")
