@@ -17,8 +17,9 @@ from rag.citations.support import backing, citation_of, markers, passage_of, rem
 from rag.i18n import N_, _, translated
 from rag.i18n import language as current_language
 from rag.text.language import language
+from rag.text.markdown import plain_words
 from rag.text.normalize import clean
-from rag.text.tables import read_tables
+from rag.text.tables import cells, read_tables
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = N_("Untitled chat")
@@ -399,6 +400,7 @@ def to_html(chat: ExportedChat) -> str:
 def _html_turn(number: int, turn: ExportedTurn) -> str:
     understood, searched, state, model = _notes(turn, _text)
     quotes = "\n".join(map(_html_quote, turn.quotes))
+    answer = _with_tables(_in_bold("".join(map(_piece, turn.pieces))))
     return "\n".join(
         [
             "<section>",
@@ -408,7 +410,7 @@ def _html_turn(number: int, turn: ExportedTurn) -> str:
             _note(searched),
             f"<h3>{_text(_('Answer'))}</h3>",
             _note(translated(turn.backed)),
-            f'<div class="text"{_lang(turn.answer)}>{_with_tables("".join(map(_piece, turn.pieces)))}</div>',
+            f'<div class="text"{_lang(turn.answer)}>{answer}</div>',
             _note(" ".join(filter(None, (state, model)))),
             f'<ol class="quotes">\n{quotes}\n</ol>' if quotes else "",
             "</section>",
@@ -444,12 +446,26 @@ def _piece(piece: AnswerPiece) -> str:
 
 def _html_quote(quote: Quote) -> str:
     heading = f", {_text(quote.heading)}" if quote.heading else ""
-    words = f'<q class="text"{_lang(quote.text)}>{_text(quote.text)}</q>' if quote.text else ""
+    words = _html_words(quote.text) if quote.text else ""
     words = words or _text(quote.read_from_picture)
     return (
         f'<li id="quote-{quote.number}">[{quote.number}] {_quoted(quote, words)}<br>'
         f"{_place(quote, _text(quote.document))}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
     )
+
+
+def _html_words(words: str) -> str:
+    """Return the words of a quote; rows of a table as a table."""
+    lines = words.strip().split("\n")
+    if not all(line.lstrip().startswith("|") for line in lines):
+        return f'<q class="text"{_lang(words)}>{_with_tables(_text(words))}</q>'
+    told = (cells(_text(line)) for line in lines)
+    rows = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in told if _is_said(row))
+    return f"<table{_lang(words)}><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _is_said(row: Sequence[str]) -> bool:
+    return any(cell.strip("-: ") for cell in row)
 
 
 def _lang(text: str) -> str:
@@ -458,6 +474,14 @@ def _lang(text: str) -> str:
 
 def _text(text: str) -> str:
     return escape(clean(text))
+
+
+_BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
+
+
+def _in_bold(escaped_text: str) -> str:
+    """Return escaped text with its bold words as those of HTML."""
+    return _BOLD.sub(r"<strong>\1</strong>", escaped_text)
 
 
 # JSON, which `footnote verify` reads
@@ -511,6 +535,11 @@ def file_name(title: str, form: FormName) -> str:
 
 
 def plain_answer(answer: Message) -> str:
+    """Return an answer as words: without markers, remarks and Markdown; cells with tabs between them."""
+    return plain_words(_without_markers(answer))
+
+
+def _without_markers(answer: Message) -> str:
     """Return an answer without markers and remarks: "Sales fell [1]." -> "Sales fell."."""
     written, _ = cited_pieces(answer)
     said = "".join(" \0" if piece.quote else piece.text for piece in written)
@@ -532,7 +561,8 @@ def _footnoted(piece: AnswerPiece) -> str:
 
 def _footnote(quote: Quote) -> str:
     page = f", page {quote.page}" if quote.page is not None else ""
-    words = f": “{escaped(' '.join(quote.text.split()))}”" if quote.text else ""
+    told = " ".join(plain_words(quote.text).replace("\t", ", ").split())
+    words = f": “{escaped(told)}”" if told else ""
     return f"[^{quote.number}]: {escaped(quote.document)}{page}{words}"
 
 
@@ -543,7 +573,7 @@ def tables_as_csv(answer: Message) -> list[str]:
     """
     return [
         _csv([table.header, *(row.cells for row in table.rows)])
-        for table in read_tables(plain_answer(answer))
+        for table in read_tables(_without_markers(answer))
     ]
 
 

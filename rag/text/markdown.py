@@ -1,6 +1,9 @@
 """Markdown: its headings and title, and clean-up of converted Markdown for quoting."""
 
 import re
+from collections.abc import Iterator
+
+from rag.text.tables import cells
 
 _FRONT_MATTER = re.compile(r"---\n(?:.*\n){1,100}?---\n")
 _TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.M)
@@ -16,6 +19,13 @@ _NO_ALT = re.compile(r"(?:picture|image|graphic|placeholder|object|그림|図)?[
 _BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _TRAILING = re.compile(r"[ \t]+(?=\n)")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
+_RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+[\s:-]*")
+_MARKED = re.compile(
+    r"(?P<ticks>`+)(?P<code>[^`\n]+)(?P=ticks)(?!`)"
+    r"|\*\*(?=\S)(?P<bold>[^*\n]+)(?<=\S)\*\*"
+    r"|(?<![\w*])\*(?=\S)(?P<italic>[^*\n]+)(?<=\S)\*(?![\w*])"
+    r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
+)
 
 
 def headings(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -68,6 +78,37 @@ def tidy(text: str) -> str:
     """
     text = _LINK.sub(_kept, _NOISE.sub(_kept, text))
     return _BLANKS.sub("\n\n", _TRAILING.sub("", text)).strip("\n")
+
+
+def plain_words(text: str, *, marks: bool = True) -> str:
+    r"""Return Markdown as words to read: without marks, the cells of a row with tabs between them.
+
+    Without `marks` only rows are changed, as in text that is no Markdown. Code in fences stays as it is.
+
+    >>> plain_words("# Sales\n\n**Up** to \\$5.\n\n| a | b |\n|---|---|\n| 1 | \\$2 |")
+    'Sales\n\nUp to $5.\n\na\tb\n1\t$2'
+    """
+    return "\n".join(_plain_lines(text, marks=marks))
+
+
+def _plain_lines(text: str, *, marks: bool) -> Iterator[str]:
+    fence = ""
+    for line in text.split("\n"):
+        fenced = _FENCE.match(line) if marks else None
+        if fenced and (not fence or fenced[1].startswith(fence)):
+            fence = "" if fence else fenced[1]
+        elif fence:
+            yield line
+        elif line.lstrip().startswith("|"):
+            if not _RULE.fullmatch(line):
+                yield "\t".join(_unmarked(cell) if marks else cell for cell in cells(line)).strip("\t")
+        else:
+            heading = _HEADING.match(line) if marks else None
+            yield _unmarked(heading[2] if heading else line) if marks else line
+
+
+def _unmarked(line: str) -> str:
+    return _MARKED.sub(lambda found: found[found.lastgroup or "code"], line)
 
 
 def _kept(noise: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from rag.citations.support import OPEN, citation_of, markers, passage_of, place_and_heading
 from rag.i18n import N_, _, translated
+from rag.text.markdown import plain_words
 from storage.records import CitationRecord, Message, PassageRecord
 from ui.chat.quotes import is_search_result
 from ui.components.markdown import Link
@@ -131,7 +132,7 @@ def _status(evidence: CitedPassage) -> str:
 
 
 def _hint(evidence: CitedPassage, checking: bool) -> str:
-    words = " ".join(evidence.quote.split())
+    words = " ".join(plain_words(evidence.quote).replace("\t", ", ").split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
     told = _status(evidence)
     if evidence.passage.is_from_picture:

@@ -19,6 +19,7 @@ from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
 from rag.raptor.tree import is_leaf_id
+from rag.text.markdown import plain_words
 from rag.text.markers import inert
 from rag.text.tables import read_tables
 from rag.workspace import Workspace
@@ -273,7 +274,8 @@ def _show_words(
     shown = show_text(text, form_of(evidence.passage.document), start, start + len(evidence.quote))
     st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
     st.markdown(shown, anchors=False)
-    copy_buttons({_("Copy quote"): evidence.quote}, "copy-quote")
+    is_markdown = form_of(evidence.passage.document) == "markdown"
+    copy_buttons({_("Copy quote"): plain_words(evidence.quote, marks=is_markdown)}, "copy-quote")
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:

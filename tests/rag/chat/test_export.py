@@ -251,6 +251,15 @@ def test_a_table_of_an_answer_is_a_table_in_html():
     assert '<tr><td>&lt;b&gt;Ada&lt;/b&gt;</td><td>80 <a href="#quote-1">[1]</a></td></tr>' in page
 
 
+def test_quoted_rows_and_bold_words_are_tables_and_bold_in_html():
+    row = "| <b>Ada</b> | $80 |"
+    whole = f"| ship | price |\n|---|---|\n{row}"
+    told = (replace(CITATIONS[0], quote=row), replace(CITATIONS[1], quote=whole))
+    page = to_html(chat(question(), answer(content="**It was [1] <b>.** So [1].", citations=told)))
+    assert "<tr><td>&lt;b&gt;Ada&lt;/b&gt;</td><td>$80</td></tr>" in page and "|" not in page
+    assert '<strong>It was <a href="#quote-1">[1]</a> &lt;b&gt;.</strong> So' in page
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [

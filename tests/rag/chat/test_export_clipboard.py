@@ -1,5 +1,6 @@
 """An answer for the clipboard."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from rag.chat.export import footnoted_answer, plain_answer, tables_as_csv
@@ -29,6 +30,25 @@ def answer(content: str) -> Message:
 
 def test_a_plain_copy_has_no_markers_and_no_spaces_in_their_place():
     assert plain_answer(answer("Sales fell [1][1]. So it is [1].")) == "Sales fell. So it is."
+
+
+def test_a_plain_copy_is_words_to_read():
+    table = "| line | 2023 |\n|---|---|\n| iPhone ® | \\$65,775 [1] |\n| a \\| b | |"
+    copied = plain_answer(answer(f"## Sales\n\n**Up** to \\$5 [1].\n\n- one\n- `2 * 3`\n\n{table}"))
+    assert copied == "Sales\n\nUp to $5.\n\n- one\n- 2 * 3\n\nline\t2023\niPhone ®\t$65,775\na | b"
+
+
+def test_code_is_copied_as_it_is():
+    assert plain_answer(answer("So:\n```\na = b ** c ** d  # sum\n```\nOr 2**3.")) == (
+        "So:\na = b ** c ** d  # sum\nOr 2**3."
+    )
+
+
+def test_a_row_in_a_footnote_has_commas_between_its_cells():
+    row = "| iPhone ® (1) | 39,669 |"
+    told = answer("Sales fell [1].")
+    cited = replace(told, citations=(replace(told.citations[0], quote=row),))
+    assert footnoted_answer(cited).endswith("“iPhone ® (1), 39,669”")
 
 
 def test_a_copy_with_footnotes_names_the_document_the_page_and_the_words():
