@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import click
+from tests.e2e.visitor import again, click, gone
 
 IN_SIGHT = """() => {
   const mark = document.querySelector('a[href^="#cite-"][aria-current]').getBoundingClientRect();
@@ -74,3 +74,4 @@ def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):
     box = page.get_by_test_id("stChatInput").bounding_box()
     shown = page.locator(".st-key-scope form, .st-key-scope [data-testid=stForm]").first.bounding_box()
     assert box and shown and shown["width"] > 0.95 * box["width"]
+    again(lambda _patience: page.keyboard.press("Escape"), gone(form))

@@ -38,6 +38,8 @@ const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
 const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
 const EDIT = '[class*="st-key-edit-"] button';
+const SCOPE = '.st-key-scope details[open] > summary';
+const OPENED = '[aria-expanded="true"], [role="dialog"] *';
 const DRAFT = 'footnote-draft';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
 const SETTLED = 2500;  // milliseconds in which the page around it is drawn
@@ -109,6 +111,13 @@ export default function ({ data, parentElement }) {
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && search) {
       event.preventDefault();
       search.focus();
+      return;
+    }
+    const scope = document.querySelector(SCOPE);
+    if (event.key === 'Escape' && scope && !event.target.closest?.(OPENED)) {
+      event.stopPropagation();
+      scope.click();
+      scope.focus();
       return;
     }
     if (event.key === 'ArrowUp' && event.target.matches?.(BOX) && !event.target.value && !busy()) {

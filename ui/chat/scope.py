@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import partial
 
 import streamlit as st
 
 from rag.chat.coverage import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filter_in_words
-from rag.i18n import N_, _, ngettext, translated, written_day
+from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME
@@ -20,7 +20,7 @@ from ui import pages
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
-NEXT = "scope-next"  # scope of a chat that has not begun
+NEXT, _CHOSEN_AT = "scope-next", "scope-next-chosen-at"  # scope of a chat that has not begun, and since when
 ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
 
@@ -28,6 +28,7 @@ _RANGE = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)")
 _DAY = re.compile(r"(?<![\w.-])\d{4}-\d\d-\d\d(?![\d.-])(?! \w)")  # none inside of a file's name
 _MORE = re.compile(r" and (\d+) more$")
 
+MAX_NAMED = 3  # documents that were added since
 MAX_CHIPS = 8  # of a scope; more of it are only counted
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[Filter, ...]]
@@ -44,6 +45,8 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
     with st.container(key="scope", horizontal=True):
         _show_chips(chosen, conversation, here)
         _show_control(chosen, conversation, here)
+        if conversation is None:
+            _offer_added(here)
 
 
 def _show_control(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:
@@ -75,8 +78,39 @@ def forget_next() -> None:
 
 def choose_next(collections: Collection[str] = (), documents: Collection[str] = ()) -> None:
     """Set the scope of a new chat, which opens next, to these collections and documents."""
-    st.session_state[NEXT] = (tuple(collections), tuple(documents), (), ())
+    _set_next((tuple(collections), tuple(documents), (), ()))
     pages.keep_chat(None)
+
+
+def _set_next(choice: Choice) -> None:
+    st.session_state[NEXT], st.session_state[_CHOSEN_AT] = choice, datetime.now(UTC)
+
+
+def _offer_added(here: Workspace) -> None:
+    """Say which documents came after the scope of the next chat was chosen; a button adds them to it."""
+    chosen_at: datetime | None = st.session_state.get(_CHOSEN_AT)
+    if chosen_at is None or not any(next_choice()[:3]):
+        return
+    collections, documents, tags, filters = next_choice()
+    inside = {
+        *documents,
+        *here.library.collections.documents_of(collections),
+        *here.tags.documents_of(tags),
+    }
+    added = [
+        one
+        for one in here.documents()
+        if one.created > chosen_at and one.state != "refused" and one.id not in inside
+    ]
+    if added:
+        names = [label(one.name, 40) for one in added[:MAX_NAMED]]
+        if more := added[MAX_NAMED:]:
+            names.append(_("{number} more", number=f"{len(more):,}"))
+        st.caption(_("Added since, not searched: {names}", names=enumerated(names)), width="content")
+        wider = (collections, (*documents, *(one.id for one in added)), tags, filters)
+        st.button(
+            _("Search these too"), icon=":material/add:", key="scope-added", on_click=_set_next, args=(wider,)
+        )
 
 
 def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:
@@ -259,6 +293,6 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
 @flash_errors
 def _keep(conversation: ConversationRecord | None, here: Workspace, choice: Choice) -> None:
     if conversation is None:
-        st.session_state[NEXT] = choice
+        _set_next(choice)
         return
     here.choices.choose(conversation.id, *choice)

@@ -102,6 +102,24 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     assert NEXT not in at.session_state
 
 
+def test_a_document_that_comes_after_the_choice_is_offered_for_it(page: Page, here: Workspace, chat: str):
+    at = page("chat")
+    at.session_state["scope-expander"] = True
+    at.run()
+    (hr,) = here.library.collections.list()
+    at.multiselect[1].set_value([hr.id])
+    here.library.collections.put([here.library.documents.list()[0].id], hr.id)
+    at.button(key="FormSubmitter:scope-form-Search these").click().run()
+    assert at.session_state[NEXT][0] == (hr.id,) and "not searched" not in words(at)
+    record, _ = here.library.add("new *one*.txt", b"A new text.")
+    at.run()
+    assert "Added since, not searched: new *one*.txt" in words(at)
+    at.button(key="scope-added").click().run()
+    assert "not searched" not in words(at)
+    assert chips(at) == ["*Remove* HR", "*Remove* new *one*.txt"]
+    assert at.session_state[NEXT][1] == (record.id,)
+
+
 def test_answers_say_where_they_were_searched_if_the_chat_searches_elsewhere_now(page: Page, here: Workspace):
     hr = here.library.collections.create("**HR**").id
     chat = tell(here, "When?", "In 1432.", passages=[passage()]).conversation_id
