@@ -100,7 +100,9 @@ def test_a_stopped_answer_goes_on_and_an_answer_is_made_again(
     expect(visitor.answers().last).to_contain_text("It went on")
     expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(0)
     stop = page.get_by_role("button", name="Stop", exact=True)
-    click(stop, then=visitor.answer("Stopped."))
+    expect(stop).to_be_visible()
+    assert stop.evaluate("button => { button.click(); return button.textContent; }") == "Stopping…"
+    expect(visitor.answer("Stopped.").first).to_be_visible()
 
     fake.reply(Reply("The first crane was built in Busan [1]."))
     go_on = page.get_by_role("button", name="Continue")

@@ -23,6 +23,7 @@ button {
   border-radius: var(--st-button-radius, 0.5rem); color: #fff; background: var(--st-primary-color);
 }
 button[hidden] { display: none; }
+button[aria-disabled="true"] { opacity: 0.7; cursor: default; }
 button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 2px; }
 .told { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); }
 .waits {
@@ -43,6 +44,7 @@ const OPENED = '[aria-expanded="true"], [role="dialog"] *';
 const DRAFT = 'footnote-draft';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
 const SETTLED = 2500;  // milliseconds in which the page around it is drawn
+const AGAIN = 3000;  // milliseconds after which Stop is pressed once more
 const TOP = 60;  // pixels of the header
 
 function keyOf(question) {
@@ -53,7 +55,7 @@ export default function ({ data, parentElement }) {
   const stop = parentElement.querySelector('button');
   stop.textContent = data.stop;
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
-  let sent = 0, pinned = 0, waiting = false, stopping = false, answering = false;
+  let sent = 0, pinned = 0, waiting = false, stopping = false, pressed = 0, answering = false;
   let newest = '', restored = null, twice = null, reached = null;
 
   const box = () => document.querySelector(BOX);
@@ -80,8 +82,12 @@ export default function ({ data, parentElement }) {
     if (said.textContent !== words) said.textContent = words;
     if (now) place();
     const server = document.querySelector(STOP);
-    if (stopping && server) { stopping = false; server.click(); }
-    if (!now) { stopping = false; sendWaiting(); }
+    // A press is forgotten where the page is drawn anew at that moment: it is repeated until the answer ends.
+    if (stopping && server && Date.now() - pressed > AGAIN) { pressed = Date.now(); server.click(); }
+    if (!now) { stopping = false; pressed = 0; sendWaiting(); }
+    const name = stopping ? data.stopping : data.stop;
+    if (stop.textContent !== name) { stop.textContent = name; if (now) place(); }
+    if (stop.ariaDisabled !== String(stopping)) stop.ariaDisabled = String(stopping);
   }
 
   // Read aloud, and not shown.
@@ -200,7 +206,14 @@ export default function ({ data, parentElement }) {
 
   function look() { restore(); showOnce(); reach(); pin(); draw(); }
 
-  stop.onclick = () => { stopping = true; draw(); };
+  stop.onclick = () => { stopping = true; draw(); tell(data.stopping); again(); };
+
+  function again() {
+    if (!stopping) return;
+    draw();
+    setTimeout(again, AGAIN);
+  }
+
   const watch = new MutationObserver(look);
   watch.observe(document.body, { childList: true, subtree: true });
   const listeners = [
@@ -223,6 +236,7 @@ def mount() -> None:
     """Mount the composer's script; called once in each run of a page with a chat input."""
     words = {
         "stop": _("Stop"),
+        "stopping": _("Stopping…"),
         "waits": _("Still answering. Your question will be sent next."),
         "begun": _("The answer is being written."),
         "ended": _("The answer has ended."),
