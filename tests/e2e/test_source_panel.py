@@ -13,6 +13,11 @@ IN_SIGHT = """() => {
   const input = document.querySelector('[data-testid="stBottom"]').getBoundingClientRect();
   return mark.top > 0 && mark.bottom <= input.top;
 }"""
+SEND_IS_FREE = """() => {
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const send = box('[data-testid="stChatInputSubmitButton"]');
+  return send.width > 0 && send.right <= box('.st-key-source-panel').left;
+}"""
 OVERFLOWS = "head => head.scrollHeight > head.clientHeight && getComputedStyle(head).overflowY !== 'visible'"
 
 
@@ -44,6 +49,26 @@ def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, sample):
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 844})
         assert not head.evaluate(OVERFLOWS)
+
+
+@pytest.mark.parametrize("width", [1024, 1100, 1440])
+def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(visit, sample, width):
+    visitor = visit(sample.url, width=width)
+    page = visitor.page
+    visitor.ask("How many containers did the harbour handle in 2025?")
+    panel = page.locator(".st-key-source-panel")
+    click(page.locator('a[href^="#cite-"]').first, then=panel)
+    page.wait_for_function(SEND_IS_FREE)
+
+
+def test_below_that_it_is_a_sheet_over_the_whole_page_with_a_way_to_close_it(visit, sample):
+    visitor = visit(sample.url, width=900)
+    page = visitor.page
+    visitor.ask("How many containers did the harbour handle in 2025?")
+    panel = page.locator(".st-key-source-panel")
+    click(page.locator('a[href^="#cite-"]').first, then=panel)
+    assert (panel.bounding_box() or {})["width"] == 900
+    click(panel.get_by_role("button", name="Close"), then=gone(panel))
 
 
 def test_the_marker_of_the_open_source_is_marked_and_in_sight(visit, sample):
