@@ -29,6 +29,7 @@ from ui.server.services import services
 
 PAGE = 30  # messages shown at once: hundreds make every click slow
 _KEY = "turned-back"
+CHAT = "chat"  # query parameter with the id of the open chat
 
 
 def shown_messages(
@@ -304,8 +305,9 @@ def show_answer(
     conversation is pending, `model` if a language model is connected, `checking` while it
     reads for open statements. `searched` is the scope, as Markdown.
     """
+    elsewhere = found_nothing(message) and bool(message.searched_in)
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
-        _show_search(message, question, workspace if settled else None, searched)
+        _show_search(message, question, workspace if settled else None, "" if elsewhere else searched)
         if checking:
             _show_checking(message, workspace)
         else:
@@ -322,6 +324,8 @@ def show_answer(
                 ),
                 anchors=False,
             )
+        if elsewhere:
+            _show_elsewhere(message, question, workspace if settled else None)
         _show_note(message)
         if settled and message.state in _NOTES:
             _show_finish_buttons(message, workspace, model=model)
@@ -334,6 +338,27 @@ def show_answer(
             _show_unsearched(message, workspace)
         _show_actions(message, workspace, settled=settled)
         answer_actions.show_reasons(message, workspace)
+
+
+def _show_elsewhere(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
+    """Show that an answer that found nothing was searched for in a part of the documents only.
+
+    With a workspace a button has the chat search all documents, and asks the question again.
+    """
+    with st.container(
+        key=f"elsewhere-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        said = label(translated(answer.searched_in or ""), 300)
+        st.caption(_("Searched only in: {scope}", scope=said), width="content")
+        if workspace is None or question is None or question.attached:
+            return
+        search = partial(_search_everywhere, question, workspace, st.query_params.get(CHAT, ""))
+        _button(_("Search all documents"), f"everywhere-{answer.id}", "manage_search", search, "secondary")
+
+
+def _search_everywhere(question: Message, workspace: Workspace, chat: str) -> None:
+    workspace.choices.choose(chat)
+    workspace.otherwise(question.id, question.content, searched=question.standalone_question)
 
 
 def _show_search(
