@@ -134,7 +134,11 @@ def show_report(place: str, here: Workspace, *, listed: bool = False) -> None:
         return
     outcomes.put_away(place)
     lines = outcomes.lines
-    told = [line for line in lines if line.document_id is None] if listed or len(lines) == 1 else list(lines)
+    told = list(lines)
+    if listed or len(lines) == 1:
+        told = [
+            line for line in lines if line.document_id is None or (not listed and _is_tried_again(line, here))
+        ]
     if told:
         outcomes.place = place
         live = not _have_ended(told, here)
@@ -142,6 +146,13 @@ def show_report(place: str, here: Workspace, *, listed: bool = False) -> None:
     elif lines:
         st.toast(_added(lines), icon=":material/description:")
         outcomes.close()
+
+
+def _is_tried_again(line: UploadLine, here: Workspace) -> bool:
+    """Return True for a file that failed before and is not searchable now; the newest introduces itself."""
+    newest = next(iter(here.documents()), None)
+    records = _records([line], here).values()
+    return any(record != newest and record.state not in SEARCHABLE for record in records)
 
 
 def _added(lines: Sequence[UploadLine]) -> str:

@@ -197,6 +197,19 @@ def test_the_rows_are_sorted_by_every_column(here: Workspace):
     assert set(names("unknown")) == set(names("pages")) == set(names("status")) == set(names("name"))
 
 
+def test_a_file_that_fails_again_is_said_to_on_the_chat_page(page: Page, here: Workspace):
+    empty = [("empty.txt", b"  ", "text/plain")]
+    at = page()
+    at.file_uploader[0].set_value(empty).run()
+    settle(here, at)
+    here.library.add("good.txt", b"The tower was built in 1910.")
+    at = page()
+    at.file_uploader[0].set_value(empty).run()
+    shown = words(settle(here, at))
+    assert "File not added" in shown and "empty.txt holds no text" in shown
+    assert not any("added" in toast.value for toast in at.toast)
+
+
 def test_the_chat_page_says_what_became_of_each_file(page: Page, here: Workspace):
     at = page()
     both = [
