@@ -219,6 +219,10 @@ def name_tab(title: str) -> None:
     st.set_page_config(page_title=f"{plain_line(title, MAX_TITLE)} · Footnote" if title else "Footnote")
 
 
+MISSING_CHAT = "chat-missing"
+"""Key of whether the address named a chat that does not exist, until another place is gone to."""
+
+
 def keep_chat(conversation_id: str | None) -> None:
     """Remember the chat that is open, for those who come back from another page."""
     st.session_state[_OPEN] = conversation_id
@@ -228,6 +232,7 @@ def keep_chat(conversation_id: str | None) -> None:
 def leave_chat() -> None:
     """Remember that another page was chosen."""
     st.session_state[_AWAY] = True
+    st.session_state[MISSING_CHAT] = False
 
 
 def chat_left() -> str | None:

@@ -18,7 +18,7 @@ def test_a_browser_is_spoken_to_in_its_language(server: Server, visit: Visit, lo
     code = locale[:2]
     with in_language(code):
         start, settings, field = _("Ask your own documents"), _("Settings"), _("Language")
-        gone = _("Chat not found. It may have been deleted.")
+        gone = _("This chat was not found. It may have been deleted. Here you can begin a new one.")
         ask = _("Ask your documents")
         choose, documents, sources = _("Choose files"), _("Documents"), _("Sources")
     page = visit(server.url, locale=locale).page

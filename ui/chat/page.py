@@ -96,9 +96,10 @@ def _opened(here: Workspace) -> ConversationRecord | None:
     chat = st.query_params.get(sidebar.PARAMETER)
     left = None if chat else pages.chat_left()
     conversation = sidebar.find(chat or left, here)
+    if chat:
+        st.session_state[pages.MISSING_CHAT] = conversation is None
     if chat and conversation is None:
         sidebar.go_to(None)
-        st.toast(_("Chat not found. It may have been deleted."))
     elif left and conversation is not None:
         st.query_params[sidebar.PARAMETER] = left
     pages.keep_chat(conversation.id if conversation else None)
@@ -107,6 +108,11 @@ def _opened(here: Workspace) -> ConversationRecord | None:
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
     documents = here.documents()
+    if st.session_state.get(pages.MISSING_CHAT):
+        st.info(
+            _("This chat was not found. It may have been deleted. Here you can begin a new one."),
+            icon=":material/search_off:",
+        )
     if documents:
         st.title(_("Ask your documents"))
         ready = sum(record.state in SEARCHABLE for record in documents)

@@ -193,6 +193,7 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None, m
 
 def _open(conversation_id: str | None, search: str = "") -> NoReturn:
     pages.keep_chat(conversation_id)
+    st.session_state[pages.MISSING_CHAT] = False
     chosen = {PARAMETER: conversation_id} if conversation_id else {}
     found = {FIND: search} if search.strip() else {}
     st.switch_page(pages.CHAT, query_params={**chosen, **found} or None)
