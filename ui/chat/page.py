@@ -140,7 +140,12 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     if services().llm is None:
         show_first_model(services(), brief=bool(documents))
     told = {line.document_id for line in report().lines if line.document_id}
-    introduction.show_newest(documents, here, side_panel.open_document, told)
+    chosen = scope.next_choice()
+    if chosen == scope.NO_CHOICE:
+        introduction.show_newest(documents, here, side_panel.open_document, told)
+    else:
+        inside = [one for one in documents if one.id in chosen[1]]
+        introduction.show_only(inside, here, side_panel.open_document)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:

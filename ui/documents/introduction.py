@@ -42,6 +42,13 @@ def show_newest(
             show(chosen, here, open_document)
 
 
+def show_only(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
+    """Introduce the document that the next chat searches, if it is only one."""
+    if len(records) == 1 and _can_introduce(records[0], here):
+        with st.container(border=True, key="introduction", gap="small"):
+            show(records[0], here, open_document)
+
+
 def _age(record: DocumentRecord) -> timedelta:
     return datetime.now(UTC) - record.created
 

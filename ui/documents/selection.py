@@ -7,6 +7,7 @@ import streamlit as st
 from rag.i18n import N_, N_plural, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.collections import LONGEST_NAME, CollectionRecord, Collections
+from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
 from storage.tags import LONGEST_TAG
 from ui import pages
@@ -80,7 +81,13 @@ def show_actions(
 
 
 def show_chat(records: Sequence[DocumentRecord], *, key: str) -> bool:
-    """Show a button that has the next chat search documents; return True where it was pressed."""
+    """Show a button that has the next chat search documents; return True where it was pressed.
+
+    Documents without any text are left out; there is no button where none is left.
+    """
+    records = [record for record in records if record.chunks or record.state in UNFINISHED]
+    if not records:
+        return False
     name = _("Chat with selection") if len(records) > 1 else _("Chat with document")
     pressed = st.button(name, icon=":material/forum:", type="tertiary", key=f"{key}-chat")
     if pressed:
