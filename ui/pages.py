@@ -183,7 +183,7 @@ def mount() -> None:
     _shell(
         key="shell",
         height=1,
-        data={"language": language(), "read": _("All documents are ready."), "words": _streamlit_words()},
+        data={"language": language(), "read": _("Reading has ended."), "words": _streamlit_words()},
     )
 
 

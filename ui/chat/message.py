@@ -298,12 +298,14 @@ def show_answer(
     model: bool,
     checking: bool = False,
     searched: str = "",
+    unread_told: set[str] | None = None,
 ) -> None:
     """Show a finished answer with its support, sources and actions.
 
     `standings` are the states of its passages' documents, by id. `settled` is True if no answer of the
     conversation is pending, `model` if a language model is connected, `checking` while it
-    reads for open statements. `searched` is the scope, as Markdown.
+    reads for open statements. `searched` is the scope, as Markdown. `unread_told` are the names of unreadable
+    files that earlier answers of the page list; those that this one lists are added.
     """
     elsewhere = found_nothing(message) and bool(message.searched_in)
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
@@ -335,7 +337,7 @@ def show_answer(
         _show_copy(message)
         _show_sources(message, standings, quoted=quoted)
         if found_nothing(message):
-            _show_unsearched(message, workspace)
+            _show_unsearched(message, workspace, set() if unread_told is None else unread_told)
         _show_actions(message, workspace, settled=settled)
         answer_actions.show_reasons(message, workspace)
 
@@ -470,15 +472,16 @@ def checking_line(statements: int) -> str:
     return ngettext("Checking {count} statement…", "Checking {count} statements…", statements)
 
 
-def _show_unsearched(message: Message, workspace: Workspace) -> None:
+def _show_unsearched(message: Message, workspace: Workspace, told: set[str]) -> None:
+    """List the files that were not searched, or only by words; unreadable ones if they were not `told` of."""
     trace = workspace.traces.get(message.id)
-    if trace is None or not trace.unsearched:
+    unsearched = () if trace is None else trace.unsearched
+    new = [one for one in unsearched if one.state != "refused" or one.name not in told]
+    told |= {one.name for one in unsearched if one.state == "refused"}
+    if trace is None or not new:
         return
     more = trace.unsearched_count - len(trace.unsearched)
-    lines = [
-        f"- {label(one.name, 90)}: {translated(_UNSEARCHED.get(one.state, one.state))}"
-        for one in trace.unsearched
-    ]
+    lines = [f"- {label(one.name, 90)}: {translated(_UNSEARCHED.get(one.state, one.state))}" for one in new]
     rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
     st.caption("\n".join([_("Not searched, or only by words:"), "", *lines, *rest]))
 
@@ -517,7 +520,7 @@ def _show_others(
 
     Beside quotes, which are counted, they have no number.
     """
-    nothing, number = found_nothing(message), len(others)
+    nothing, number = found_nothing(message) and not message.citations, len(others)
     if nothing:
         title = ngettext(
             "Closest to the question: {count} passage", "Closest to the question: {count} passages", number

@@ -18,7 +18,7 @@ from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
 from ui.chat.page_view import draw_ahead
 from ui.components import side_panel
-from ui.components.job_progress import show_ingest
+from ui.components.job_progress import show_ingest, unread_line
 from ui.components.messages import action, show_errors
 from ui.documents import introduction
 from ui.documents import panel as document_panel
@@ -124,6 +124,9 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
             if ready
             else ask
         )
+        reported = {line.document_id for line in report().lines}
+        if unread := unread_line([record for record in documents if record.id not in reported]):
+            st.caption(unread)
     else:
         st.title(_("Ask your own documents"))
         st.markdown(
@@ -182,6 +185,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, searched: str, 
     standings = here.standings.of(passage for message in messages for passage in message.passages)
     model = services().llm is not None
     checked = here.checking()
+    unread: set[str] = set()
     for turn in _turns(messages):
         with st.container(key=f"asked-{turn[0].id}"):
             for message in turn:
@@ -201,6 +205,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, searched: str, 
                         model=model,
                         checking=checking,
                         searched=said,
+                        unread_told=unread,
                     )
     if settled and messages and messages[-1].role == "assistant":
         draw_ahead(messages[-1], here)

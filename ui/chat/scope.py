@@ -17,6 +17,7 @@ from storage.collections import LONGEST_NAME
 from storage.records import ConversationRecord, Message
 from storage.tags import LONGEST_TAG
 from ui import pages
+from ui.components.job_progress import unread_line
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
@@ -211,7 +212,9 @@ def told(event: NarrowedTo | Coverage) -> str:
 
 
 def _show_choice(conversation: ConversationRecord | None, here: Workspace, chosen: Sequence[Chosen]) -> None:
-    documents = [record for record in here.documents() if record.replaces is None]
+    records = [record for record in here.documents() if record.replaces is None]
+    kept = {one.id for one in chosen}
+    documents = [record for record in records if record.state != "refused" or record.id in kept]
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     collections = {one.id: plain_line(one.name, LONGEST_NAME) for one in here.library.collections.list()}
     tagged = {one.id: plain_line(one.name, LONGEST_TAG) for one in here.tags.list()}
@@ -220,9 +223,11 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
             _(
                 "Leave empty to search all {number} documents. The date of a document is the one that "
                 "it states itself.",
-                number=f"{len(names):,}",
+                number=f"{sum(record.state != 'refused' for record in documents):,}",
             )
         )
+        if unread := unread_line(records):
+            st.caption(unread)
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
             st.caption(":material/warning: " + _("Deleted: {names}.", names=gone))
         single = _pick(_("Documents"), names, "document", chosen)

@@ -1,11 +1,11 @@
 """Progress of background jobs and of document ingestion, with a Stop button."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import streamlit as st
 
-from rag.i18n import N_, _, ngettext
+from rag.i18n import N_, _, enumerated, ngettext
 from rag.ingest.library import IngestProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
@@ -54,6 +54,24 @@ def step_name(progress: IngestProgress) -> str:
     return _("reading, page {done} of {total}", **numbers) if progress.total > 1 else _("reading")
 
 
+MOST_NAMED = 3
+
+
+def unread_line(records: Sequence[DocumentRecord]) -> str:
+    """Return as Markdown which documents could not be read; empty without any."""
+    unread = [label(record.name, 60) for record in records if record.state == "refused"]
+    more = len(unread) - MOST_NAMED
+    named = [*unread[:MOST_NAMED], *([_("{number} more", number=f"{more:,}")] if more > 0 else [])]
+    if not unread:
+        return ""
+    return ngettext(
+        "{count} document could not be read and is not searched: {names}.",
+        "{count} documents could not be read and are not searched: {names}.",
+        len(unread),
+        names=enumerated(named),
+    )
+
+
 def unfinished(workspace: Workspace) -> list[DocumentRecord]:
     """Return the documents whose ingest is running or queued."""
     running = workspace.ingest.all_running()
@@ -72,7 +90,7 @@ def show_ingest(workspace: Workspace) -> None:
 def _ingest_strip(workspace: Workspace) -> None:
     running = unfinished(workspace)
     if not running:
-        st.caption(_("All documents are ready."))
+        st.caption(unread_line(workspace.documents()) or _("All documents are ready."))
         return
     first = running[0]
     name, progress = label(first.name, 40), workspace.ingest.progress(first.id)

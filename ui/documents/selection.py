@@ -49,12 +49,7 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
         key="documents-selected-bar", horizontal=True, gap="small", vertical_alignment="center"
     ):
         if not records:
-            sheets = sum(record.pages or 0 for record in listed)
-            totals = [
-                ngettext("{count} document", "{count} documents", len(listed)),
-                *([ngettext("{count} page", "{count} pages", sheets)] if sheets else []),
-            ]
-            st.caption(" · ".join(totals), width="content")
+            st.caption(totals(listed), width="content")
             if listed:
                 ids = [record.id for record in listed]
                 action(
@@ -64,6 +59,23 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
         st.caption(_("{number} selected", number=f"{len(records):,}"), width="content")
         show_actions(records, here, key="selected", after=select)
         action(_("Clear selection"), "deselect", "select-none", select)
+
+
+def totals(listed: Sequence[DocumentRecord]) -> str:
+    """Return the number of documents, those that could not be read, and their pages as far as counted."""
+    unread = sum(record.state == "refused" for record in listed)
+    paged = [record.pages for record in listed if record.pages]
+    pages = ngettext("{count} page", "{count} pages", sum(paged))
+    if paged and len(paged) < len(listed):
+        pages = ngettext(
+            "{pages} in {count} document", "{pages} in {count} documents", len(paged), pages=pages
+        )
+    said = [
+        ngettext("{count} document", "{count} documents", len(listed)),
+        ngettext("{count} could not be read", "{count} could not be read", unread) if unread else "",
+        pages if paged else "",
+    ]
+    return " · ".join(filter(None, said))
 
 
 def show_actions(

@@ -8,10 +8,12 @@ from streamlit.testing.v1 import AppTest
 
 from rag.jobs import Cancel
 from rag.workspace import Workspace
+from storage.answers import Trace
 from storage.conversations import Conversations
-from storage.records import CitationRecord, LeftOutRecord
+from storage.records import CitationRecord, LeftOutRecord, Unsearched
 from tests.ui.conftest import TEXT, citation, passage, tell, words
 from tests.ui.inert import is_inert
+from ui.chat.scope import NEXT
 
 Page = Callable[..., AppTest]
 QUOTE = "It employed 1,204 people."
@@ -232,9 +234,90 @@ def test_the_browsers_way_back_from_a_chat_leads_out_of_it(page: Page, here: Wor
     assert "chat" not in at.query_params and "employed" not in words(at)
 
 
-def test_an_address_of_no_chat_opens_a_new_one(page: Page):
+def test_an_address_of_no_chat_opens_a_new_one_and_says_so_until_another_place_is_gone_to(page: Page):
     at = page(chat="nobody's")
     assert not at.exception and at.title and "chat" not in at.query_params
+    assert "This chat was not found." in words(at) and "This chat was not found." in words(at.run())
+    at.button(key="new-chat").click().run()
+    assert "This chat was not found." not in words(at)
+
+
+def test_what_is_ready_and_what_could_not_be_read_is_counted_alike_everywhere(page: Page, here: Workspace):
+    for name in ("a.txt", "b.txt"):
+        list(here.library.index(here.library.add(name, f"Text of {name}.".encode())[0].id))
+    record, _ = here.library.add("empty.pdf", b"nothing")
+    here.library.documents.set_state(record.id, "refused", "empty.pdf is empty.")
+    at = page()
+    assert "2 documents ready." in words(at)
+    assert "1 document could not be read and is not searched: empty.pdf." in words(at)
+    at.session_state["scope-expander"] = True
+    at.run()
+    assert "Leave empty to search all 2 documents." in words(at)
+    assert at.multiselect[0].options == ["b.txt", "a.txt"]
+    assert words(at).count("could not be read and is not searched: empty.pdf.") == 2
+
+
+def test_the_document_that_the_next_chat_searches_is_introduced_and_no_other(page: Page, here: Workspace):
+    lease = "The rent of the mill is 4,200 euros and falls due on the first day of each month. "
+    ids = [here.library.add(f"{name}.txt", f"{lease} {name}".encode())[0].id for name in ("one", "two")]
+    for id_ in ids:
+        list(here.library.index(id_))
+        here.introduction(id_).wait(60)
+    at = page()
+    assert "**two.txt**" in words(at)
+    at.session_state[NEXT] = ((), (ids[0],), (), ())
+    at.run()
+    assert "**one.txt**" in words(at) and "**two.txt**" not in words(at)
+    at.session_state[NEXT] = ((), tuple(ids), (), ())
+    at.run()
+    assert "**one.txt**" not in words(at) and "**two.txt**" not in words(at)
+
+
+def nothing_found(here: Workspace, chat: str, *, searched_in: str | None = None, unread: str = "") -> str:
+    """Store a turn whose answer found nothing; return the id of its answer."""
+    turn = here.conversations.begin_turn(chat, "Which moon?")
+    said = "Your documents do not seem to answer this."
+    here.conversations.checkpoint(
+        turn.answer_id, said, passages=[passage()], searched_in=searched_in, standalone_question="Which moon?"
+    )
+    trace = Trace({}, unsearched=(Unsearched(unread, "refused"),), unsearched_count=1) if unread else None
+    here.conversations.finish(turn.answer_id, "complete", said, timings_ms={"retrieve": 3.0}, trace=trace)
+    return turn.answer_id
+
+
+def test_an_answer_that_found_nothing_in_some_documents_is_searched_in_all_by_one_click(
+    page: Page, here: Workspace
+):
+    record, _ = here.library.add("a.txt", b"The castle was built in 1432.")
+    list(here.library.index(record.id))
+    chat = here.conversations.create("Moons").id
+    here.choices.choose(chat, (), [record.id])
+    answer = nothing_found(here, chat, searched_in="a.txt")
+    at = page(chat=chat)
+    assert "Searched only in: a.txt" in words(at)
+    at.button(key=f"everywhere-{answer}").click().run()
+    assert here.choices.of(chat) == ()
+    _question, again = here.conversations.messages(chat)
+    assert again.id != answer and not again.searched_in
+    job = here.answering(again.id)
+    assert job is None or job.wait(60)
+
+
+def test_an_answer_that_found_nothing_anywhere_offers_no_other_documents(page: Page, here: Workspace):
+    chat = here.conversations.create("Moons").id
+    answer = nothing_found(here, chat)
+    at = page(chat=chat)
+    assert "Searched only in" not in words(at)
+    assert f"everywhere-{answer}" not in [button.key for button in at.button]
+
+
+def test_a_file_that_could_not_be_read_is_listed_under_the_first_answer_only(page: Page, here: Workspace):
+    chat = here.conversations.create("Moons").id
+    nothing_found(here, chat, unread="locked.pdf")
+    nothing_found(here, chat, unread="locked.pdf")
+    nothing_found(here, chat, unread="other.pdf")
+    shown = words(page(chat=chat))
+    assert shown.count("locked.pdf: could not be read") == 1 == shown.count("other.pdf: could not be read")
 
 
 def test_chats_of_equal_titles_are_told_apart_by_their_time(page: Page, here: Workspace):
@@ -291,7 +374,7 @@ def test_a_chat_that_is_deleted_elsewhere_while_it_is_drawn_is_said_to_be_gone(
     monkeypatch.setattr(Conversations, reading, read_too_late)
     at = page(chat=turn.conversation_id)
     assert not chats and not at.exception
-    assert "may have been deleted" in at.toast[0].value
+    assert "This chat was not found. It may have been deleted." in words(at)
     assert at.title[0].value == "Ask your own documents"
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -7,6 +8,7 @@ from rag.workspace import Workspace
 from tests.ui.conftest import words
 from ui.documents.introduction import SUMMARISE
 from ui.documents.panel import MOST_HITS, find_words, text_parts
+from ui.documents.selection import totals
 
 Page = Callable[..., AppTest]
 TEXT = "# Castle\n\n" + "\n".join(f"Room {n} has {n * 7} candles and a chest of oak." for n in range(400))
@@ -57,7 +59,20 @@ def test_a_document_that_is_gone_is_not_opened(page: Page, here: Workspace):
 def test_a_refused_document_says_why(page: Page, here: Workspace):
     record, _ = here.library.add("notes.md", b"The harbour opened in 1887.")
     here.library.documents.set_state(record.id, "refused", "notes.md is damaged.")
-    assert "Could not be read. notes.md is damaged." in words(page("documents", document=record.id))
+    at = page("documents", document=record.id)
+    assert "Could not be read. notes.md is damaged." in words(at)
+    assert "document-chat" not in [button.key for button in at.button]
+
+
+def test_a_list_of_documents_counts_those_without_pages_and_those_that_could_not_be_read(here: Workspace):
+    kept = [here.library.add(f"{name}.md", name.encode())[0] for name in "abc"]
+    one, other, unread = kept
+    read = [replace(one, pages=46, state="ready"), replace(other, state="ready")]
+    assert totals(read) == "2 documents · 46 pages in 1 document"
+    assert totals([*read, replace(unread, state="refused")]) == (
+        "3 documents · 1 could not be read · 46 pages in 1 document"
+    )
+    assert totals(read[:1]) == "1 document · 46 pages" and totals(read[1:]) == "1 document"
 
 
 def test_a_summary_is_asked_for_in_a_chat_over_the_document(page: Page, here: Workspace, castle: str):
