@@ -76,7 +76,10 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))
 
 
-_HEADING_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
+_HEADING_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]([^\n]*)")
+_VALUE = re.compile(r"[:：][^:：]*\d")
+_STATEMENT_END = re.compile(r"[.!。！][\s#*]*\Z")
+SHORTEST_STATEMENT = 25  # width of a heading that is a sentence
 MOST = 6  # sentences of an answer: the best one, and five
 SAME_PASSAGE, SAME_DOCUMENT = 2.0, 0.5
 """Loss of a sentence for each one of its passage, and for one of its document, that is taken already."""
@@ -193,8 +196,18 @@ def extract(
     ]
 
 
+def _states(heading: str) -> bool:
+    """Return True for a heading that states something: a value after a colon, or a sentence.
+
+    >>> [_states(text) for text in ("Decisions", "안건 2.", "Open: 9 to 17", "The rent rises to 420 in May.")]
+    [False, False, True, True]
+    """
+    is_sentence = _STATEMENT_END.search(heading) is not None and width(heading) >= SHORTEST_STATEMENT
+    return is_sentence or _VALUE.search(heading) is not None
+
+
 def _demote_headings(units: Sequence[_Sentence], scores: Sequence[float]) -> Sequence[float]:
-    """Return the scores, minus infinity for headings while there is anything else: they state nothing."""
+    """Return the scores, minus infinity for headings that state nothing while there is anything else."""
     if all(unit.is_heading for unit in units):
         return scores
     return [-inf if unit.is_heading else score for unit, score in zip(units, scores, strict=True)]
@@ -245,7 +258,8 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
             above = passage.heading.rpartition(" > ")[2]
         above = "" if above_rows else above
         header = frozenset(tokens(above))
-        is_heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1) is not None
+        heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1)
+        is_heading = heading is not None and not _states(heading[1])
         yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows)
 
 

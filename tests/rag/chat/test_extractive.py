@@ -132,6 +132,9 @@ def test_a_heading_is_quoted_only_where_there_is_nothing_else():
         passage = Passage("c", "d", "minutes.md", "", None, "", 0, len(text), text)
         found = [text[pick.start : pick.end] for pick in extract(question, [passage])]
         assert found and not any(words in text.split("\n")[0] for words in found)
+    hours = "## Opening hours: 9 to 17\n\nThe office is in Brunn.\n"
+    passage = Passage("c", "d", "office.md", "", None, "", 0, len(hours), hours)
+    assert extract("What are the opening hours?", [passage])[0].start == 0
     alone = Passage("c", "d", "minutes.md", "", None, "", 0, 11, "# Decisions")
     assert extract("What are the decisions?", [alone])
 
