@@ -181,7 +181,7 @@ def extract(
         raw = _similarities(question, units, embedder)
     else:
         raw = [scorer.score(at, passages) for at in range(len(units))]
-    scores = _demote_repeated(units, _demote_headings(units, raw), said)
+    scores = _demote_repeated(units, _demote_headings(units, raw, passages), said)
     return [
         Pick(
             best.number,
@@ -206,11 +206,25 @@ def _states(heading: str) -> bool:
     return is_sentence or _VALUE.search(heading) is not None
 
 
-def _demote_headings(units: Sequence[_Sentence], scores: Sequence[float]) -> Sequence[float]:
-    """Return the scores, minus infinity for headings that state nothing while there is anything else."""
+def _demote_headings(
+    units: Sequence[_Sentence], scores: Sequence[float], passages: Sequence[Passage]
+) -> Sequence[float]:
+    """Return the scores, minus infinity for headings that state nothing while there is anything else.
+
+    The first sentence below a heading gets its score, where that is better than its own: what is said of a
+    subject often does not name it again. The title of a document is about all of it.
+    """
     if all(unit.is_heading for unit in units):
         return scores
-    return [-inf if unit.is_heading else score for unit, score in zip(units, scores, strict=True)]
+    told: list[float] = []
+    above, number = -inf, 0
+    for unit, score in zip(units, scores, strict=True):
+        above = above if unit.number == number else -inf
+        named = score + (FRAGMENT if _is_fragment(unit.text) else 0.0)
+        told.append(-inf if unit.is_heading else max(score, above))
+        is_title = passages[unit.number - 1].start + unit.start == 0
+        above, number = max(above, named) if unit.is_heading and not is_title else -inf, unit.number
+    return told
 
 
 def _demote_repeated(units: Sequence[_Sentence], scores: Sequence[float], said: str) -> Sequence[float]:

@@ -139,6 +139,17 @@ def test_a_heading_is_quoted_only_where_there_is_nothing_else():
     assert extract("What are the decisions?", [alone])
 
 
+def test_what_stands_below_a_heading_is_quoted_for_it():
+    text = "The shop opens at nine.\n\n## Refunds\n\nBring back what you bought within 30 days.\n\nAsk Ann.\n"
+    passage = Passage("c", "d", "shop.md", "", None, "", 0, len(text), text)
+    first = extract("What about refunds?", [passage])[0]
+    assert text[first.start : first.end].startswith("Bring back what you bought")
+    titled = "# Refunds\n\nAsk Ann.\n\n## Terms\n\nRefunds are paid within 30 days.\n"
+    passage = Passage("c", "d", "shop.md", "", None, "", 0, len(titled), titled)
+    first = extract("What about refunds?", [passage])[0]
+    assert titled[first.start : first.end] == "Refunds are paid within 30 days."
+
+
 def test_words_of_a_header_alone_choose_no_row():
     passage = Passage("c", "d", "sales.pdf", "", 3, "", 0, len(SALES), SALES)
     picks = extract("What were the net sales of Services in the quarter ended July 1, 2023?", [passage])
