@@ -2,12 +2,14 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rag.errors import FootnoteError
 
-SECONDS = 12.0  # in which a deletion can be undone
+OFFERED = 30.0  # seconds in which a deletion is offered to be undone
+GRACE = 10.0  # seconds after that, in which what was pressed in time arrives
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +22,7 @@ class WaitingDeletion:
     ids: frozenset[str]
     act: Callable[[str], object]
     timer: threading.Timer
+    began: float = field(default_factory=time.monotonic)
 
 
 class Deletions:
@@ -28,8 +31,8 @@ class Deletions:
     Nothing is deleted before its time is over, so a crash meanwhile loses the deletion and no data.
     """
 
-    def __init__(self, seconds: float = SECONDS):
-        """Let each be undone for so long."""
+    def __init__(self, seconds: float = OFFERED + GRACE):
+        """Let each be undone for so long, the last `GRACE` of them unseen."""
         self._seconds = seconds
         self._lock = threading.Lock()
         self._waiting: list[WaitingDeletion] = []
@@ -45,6 +48,12 @@ class Deletions:
         """Return the deletion that would be undone next."""
         with self._lock:
             return self._waiting[-1] if self._waiting else None
+
+    def offered(self) -> tuple[WaitingDeletion, float] | None:
+        """Return the latest deletion, and the seconds for which it is still offered to be undone."""
+        waiting = self.latest
+        left = waiting.began + self._seconds - GRACE - time.monotonic() if waiting else 0.0
+        return (waiting, left) if waiting is not None and left > 0 else None
 
     def start(self, said: str, ids: Collection[str], act: Callable[[str], object]) -> None:
         """Call `act` with each id once the time is over."""

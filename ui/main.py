@@ -54,7 +54,7 @@ def _show() -> None:
         pages.leave_chat()
         sidebar.show_list(workspace(), None)
     sign_in.show_visitor(visitor, server)
-    show_undo(workspace().deletions)
+    show_undo(workspace().deletions, sidebar.return_to)
     page.run()
 
 

@@ -235,6 +235,14 @@ def leave_chat() -> None:
     st.session_state[MISSING_CHAT] = False
 
 
+def return_to_chat(conversation_id: str) -> bool:
+    """Have a chat opened by whoever comes back from another page; return False where none is open."""
+    away = bool(st.session_state.get(_AWAY))
+    if away:
+        st.session_state[_OPEN] = conversation_id
+    return away
+
+
 def chat_left() -> str | None:
     """Return the chat that was open when another page was chosen; None to those who stayed."""
     kept: str | None = st.session_state.get(_OPEN) if st.session_state.get(_AWAY) else None

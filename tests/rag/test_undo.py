@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from rag.errors import FootnoteError
-from rag.undo import Deletions
+from rag.undo import GRACE, Deletions
 
 
 @pytest.fixture
@@ -31,6 +31,19 @@ def test_a_deletion_that_is_undone_does_not_happen(deleted):
     deletions.finish()
     assert deleted == ["a"] and deletions.hidden == frozenset()
     assert deletions.undo() is None
+
+
+def test_one_is_offered_to_be_undone_for_less_long_than_it_can_be(deleted):
+    deletions = Deletions(GRACE)
+    deletions.start("a.md", ["a"], deleted.append)
+    assert deletions.offered() is None  # a press that is still on its way finds it
+    assert deletions.undo() is not None and deleted == []
+    longer = Deletions(GRACE + 60)
+    longer.start("b.md", ["b"], deleted.append)
+    offered = longer.offered()
+    assert offered is not None and offered[0].said == "b.md" and 0 < offered[1] <= 60
+    longer.undo()
+    assert longer.offered() is None
 
 
 def test_one_that_cannot_be_deleted_does_not_keep_the_others(deleted):

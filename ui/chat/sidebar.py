@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, tzinfo
+from datetime import date, datetime
 from functools import partial
 from itertools import groupby
 from typing import NoReturn
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from rag.chat.export import MEDIA_TYPES, FormName, file_name
 from rag.i18n import N_, _, in_language, language, short_moment, translated, written_month
+from rag.undo import WaitingDeletion
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
+from ui.components.local_time import local_time
 from ui.components.markdown import label
 from ui.components.messages import flash_errors, rename_action
 
@@ -25,8 +26,8 @@ SHOWN = 40
 SEEN = 24  # letters of a title that the list has room for
 NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = N_("New chat")
-_SEARCHED = "searched-chats"
-FORMS: dict[FormName, str] = {"md": "Markdown", "html": N_("Web page"), "json": N_("JSON (verifiable)")}
+_SEARCHED, _DELETED = "searched-chats", "deleted-chat"
+FORMS: dict[FormName, str] = {"md": "Markdown", "html": N_("Web page"), "json": N_("JSON (for programs)")}
 
 
 def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
@@ -50,7 +51,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
         shown = found[:SHOWN]
         moments = _moments(shown)
         with st.container(key="chats", gap=None):
-            for period, chats in groupby(shown, key=partial(_period, today=_now().date())):
+            for period, chats in groupby(shown, key=partial(_period, today=local_time().date())):
                 st.caption(period)
                 for conversation in chats:
                     _row(conversation, current, moments.get(conversation.id, ""))
@@ -121,17 +122,8 @@ def go_to(conversation_id: str | None) -> None:
         st.query_params[PARAMETER] = conversation_id
 
 
-def _now(moment: datetime | None = None) -> datetime:
-    """Return a moment, or this one, in the time zone of the browser."""
-    try:
-        zone: tzinfo = ZoneInfo(st.context.timezone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        zone = UTC
-    return moment.astimezone(zone) if moment else datetime.now(zone)
-
-
 def _period(conversation: ConversationRecord, today: date) -> str:
-    return period(_now(conversation.updated).date(), today)
+    return period(local_time(conversation.updated).date(), today)
 
 
 def period(day: date, today: date) -> str:
@@ -168,8 +160,8 @@ def told_apart(chats: Sequence[tuple[str, str, datetime]], today: date) -> dict[
 
 
 def _moments(found: Sequence[ConversationRecord]) -> dict[str, str]:
-    now = _now()
-    return told_apart([(one.id, _title(one), _now(one.updated)) for one in found], now.date())
+    now = local_time()
+    return told_apart([(one.id, _title(one), local_time(one.updated)) for one in found], now.date())
 
 
 def _title(conversation: ConversationRecord) -> str:
@@ -216,3 +208,13 @@ def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
     with suppress(NotFound):  # deleted in another tab
         workspace.remove_conversation(conversation.id, conversation.title or translated(UNTITLED))
     go_to(None)
+    st.session_state[_DELETED] = conversation.id
+
+
+def return_to(undone: WaitingDeletion) -> None:
+    """Open the chat again that was open when it was deleted."""
+    chat = st.session_state.get(_DELETED)
+    if chat not in undone.ids:
+        return
+    if not pages.return_to_chat(chat):
+        go_to(chat)

@@ -8,13 +8,12 @@ from typing import Any, Literal, ParamSpec
 
 import streamlit as st
 
-from rag.i18n import _, translated
-from rag.undo import Deletions
+from rag.i18n import Translatable, _, translated
+from rag.undo import OFFERED, Deletions, WaitingDeletion
 from storage.errors import FootnoteError
 from ui.components.markdown import escape_text, label
 
 _FLASH, _LOGGED = "notice", "faults"
-UNDO_LOOK = 1.0  # seconds between looks whether the time is over
 
 
 def flash(text: str, icon: str) -> None:
@@ -135,23 +134,44 @@ def _confirm(consequence: str, key: str, act: Callable[[], None]) -> None:
             st.rerun()
 
 
-def show_undo(deletions: Deletions) -> None:
-    """Show the bar while there is something to undo."""
-    if deletions.latest is not None:
-        _show_bar(deletions)
+Undone = Callable[[WaitingDeletion], object]
 
 
-@st.fragment(run_every=UNDO_LOOK)
-def _show_bar(deletions: Deletions) -> None:
-    waiting = deletions.latest
-    if waiting is None:
-        st.rerun()
+def show_undo(deletions: Deletions, then: Undone) -> None:
+    """Show the bar while there is something to undo; `then` is called with what was undone."""
+    offered = deletions.offered()
+    if offered is None:
         return
+    waiting, left = offered
     with st.container(key="undo", horizontal=True, gap="small", vertical_alignment="center", wrap=False):
-        st.markdown(_("{name} deleted.", name=label(translated(waiting.said), 80)), width="stretch")
-        st.button(_("Undo"), icon=":material/undo:", key="undo-delete", on_click=_undo, args=(deletions,))
+        st.markdown(_said(waiting), width="stretch")
+        st.button(
+            _("Undo"),
+            icon=":material/undo:",
+            key="undo-delete",
+            help=_("Possible for {seconds} seconds after the deletion.", seconds=f"{OFFERED:.0f}"),
+            on_click=_undo,
+            args=(deletions, then),
+        )
+    # Looks once, when the time is over: a look each second took clicks away.
+    st.fragment(_take_away, run_every=left)(deletions, waiting)
 
 
-def _undo(deletions: Deletions) -> None:
-    if deletions.undo() is None:
+def _said(waiting: WaitingDeletion) -> str:
+    if isinstance(waiting.said, Translatable):
+        return _("{number_of_things} deleted.", number_of_things=label(translated(waiting.said), 80))
+    return _("“{name}” deleted.", name=label(waiting.said, 80))
+
+
+def _take_away(deletions: Deletions, waiting: WaitingDeletion) -> None:
+    offered = deletions.offered()
+    if offered is None or offered[0] is not waiting:
+        st.rerun()
+
+
+def _undo(deletions: Deletions, then: Undone) -> None:
+    undone = deletions.undo()
+    if undone is None:
         flash(_("Too late to undo: it is deleted."), ":material/info:")
+    else:
+        then(undone)
