@@ -1,14 +1,16 @@
 """Activity page: one's own entries of the audit log; for administrators, everyone's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, enumerated, language, translated, written_day
 from rag.settings import LOCAL_OWNER
+from rag.workspace import Workspace
 from storage.audit_log import PAGE, SERVER, AuditEntry, Kind
 from storage.records import PersonRecord
 from ui.auth.identity import LocalUser
+from ui.components.local_time import local_time
 from ui.components.markdown import label
 from ui.server.services import PageServices, services, workspace
 
@@ -37,6 +39,36 @@ DONE: Mapping[Kind, str] = {
     "backup_written": N_("Wrote a backup"),
     "backup_failed": N_("A backup failed"),
 }
+SETTINGS: Mapping[str, str] = {
+    "llm_base_url": N_("Address of the model server"),
+    "llm_api_key": N_("API key of the model server"),
+    "llm_model": N_("Language model"),
+    "llm_context_tokens": N_("Context window, tokens"),
+    "local_model": N_("Model on this computer"),
+    "offer_model": N_("Offer of a model on the start page"),
+    "embedding_model": N_("Embedding model"),
+    "retriever": N_("Search mode"),
+    "k": N_("Passages per answer"),
+    "raptor": N_("Document summaries"),
+    "describe_figures": N_("Figure descriptions"),
+    "score_threshold": N_("Minimum relevance"),
+    "mmr_fetch_k": N_("Candidates for diversity"),
+    "mmr_lambda_mult": N_("Weight of relevance"),
+    "reranker": N_("Reranker"),
+    "rerank_model": N_("Reranker model"),
+    "rerank_base_url": N_("Reranker address"),
+    "rerank_api_key": N_("Reranker API key"),
+    "lost_in_the_middle_order": N_("Order in the prompt"),
+}
+_IDS = frozenset({"document", "chat", "collection", "source", "question_set", "grid", "key", "webhook"})
+DETAILS: Mapping[str, str] = {
+    "form": N_("File format"),
+    "person": N_("Person"),
+    "originals": N_("Original files"),
+    "lost": N_("Lost"),
+    "removed": N_("Removed"),
+    "error": N_("Error"),
+}
 _BEFORE = "activity-before"
 
 
@@ -60,19 +92,39 @@ def show() -> None:
         st.info(_("Nothing here yet."), icon=":material/history:")
         return
     names = _names(server) if everyone else {}
+    called = _called(workspace())
     for entry in entries:
         st.markdown(_line(entry, names if everyone else None))
-        st.caption(label(f"{entry.at:%Y-%m-%d %H:%M:%S} UTC{described(entry)}", 400))
+        st.caption(label(" · ".join([_time(entry), *described(entry, called)]), 400))
     _show_paging(entries)
 
 
-def described(entry: AuditEntry) -> str:
-    """Return the details of an entry on one line, after the time."""
-    shown = (
-        f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
-        for name, value in entry.detail.items()
-    )
-    return "".join(f" · {one}" for one in shown)
+def described(entry: AuditEntry, called: Mapping[str, str]) -> Iterator[str]:
+    """Yield the details of an entry in words, with the names of what is still there, by its id."""
+    for name, value in entry.detail.items():
+        if name == "names" and isinstance(value, list):
+            yield enumerated([translated(SETTINGS.get(one, one.replace("_", " "))) for one in value])
+        elif str(value) in called:
+            yield called[str(value)]
+        elif name in _IDS:
+            yield _("ID {id}", id=value)
+        else:
+            shown = ", ".join(value) if isinstance(value, list) else value
+            yield f"{translated(DETAILS.get(name, name.replace('_', ' ')))}: {shown}"
+
+
+def _called(here: Workspace) -> dict[str, str]:
+    """Return the names of one's own documents, chats and grids by their ids; the log itself has none."""
+    documents = {one.id: one.name for one in here.documents()}
+    grids = {one.id: one.name for one in here.grids.list()}
+    return documents | grids | {one.id: one.title for one in here.chats("") if one.title}
+
+
+def _time(entry: AuditEntry) -> str:
+    from babel.dates import format_time
+
+    at = local_time(entry.at)
+    return f"{written_day(at.date())} {format_time(at, 'HH:mm:ss', locale=language())}"
 
 
 def who(entry: AuditEntry, names: Mapping[str, str]) -> str:

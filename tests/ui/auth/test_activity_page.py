@@ -33,7 +33,7 @@ def test_what_one_did_is_shown_without_the_name_of_what_was_deleted(here: Worksp
     record, _ = here.library.add("secret plan.md", b"words")
     assert here.original(record.id) == b"words"
     here.ingest.remove(record.id)
-    chat = here.conversations.create("secret chat")
+    chat = here.conversations.create("Open chat")
     here.exported(chat.id, "md")
     services.services().change({"llm_api_key": "sk-secret-0123456789", "k": 6})
     at = opened()
@@ -43,8 +43,9 @@ def test_what_one_did_is_shown_without_the_name_of_what_was_deleted(here: Worksp
         "**Deleted a document** · This computer",
         "**Downloaded an original file** · This computer",
     ]
-    assert "llm api key" not in words(at) and "names llm_api_key" in words(at)
-    assert "secret" not in words(at) and f"document {record.id}" in words(at)
+    assert "API key of the model server and Passages per answer" in words(at)
+    assert "secret" not in words(at) and f"ID {record.id}" in words(at)
+    assert "Open chat · File format: md" in words(at)  # it is still there
 
 
 def test_nobody_sees_anothers_and_administrators_see_everyones(
