@@ -75,17 +75,23 @@ MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
 # On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
 # focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
-# no parameter changes, is said in the language of the page.
+# no parameter changes, is said in the language of the page. A panel that opens with a field takes what is
+# typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses it there.
 _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
 const READING = '.st-key-ingest [role="progressbar"]';
 const CHOICES = '.st-key-chats button, .st-key-new-chat button';
-const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover']
+const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover', 'stStatusWidget']
   .map((part) => `[data-testid="${part}"] *`)
   .concat(['[role="dialog"] > h2', '[role="dialog"] > h2 + div > div', '[role="option"] *'])
+  .concat(['[role="dialog"] > h2 + div', '[data-testid="stSkipToContent"]', '[role="spinbutton"]'])
   .join(', ');
-const MORE_FILES = '[data-testid="stFileUploader"] button:is([aria-label="Add files"], [data-more])';
+const PANELS = '[data-testid="stPopoverBody"], [data-testid="stDialog"] [role="dialog"]';
+const FIRST = 'input, textarea, button:not([aria-label], [data-testid^="stBaseButton-pills"]), a[href]';
+const TYPED = 'input[type="text"]:not([role]), textarea';
+const THEMES = '.st-key-appearance button';
+const MENU = '[data-testid="stMainMenuButton"]';
 const LINKS = '[data-testid="stSidebarNavLink"]';
 const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
@@ -109,22 +115,84 @@ function reopen(event) {
   back.click();
 }
 
-function translate(words) {
+const written = new WeakMap();  // the English of what was translated, and what stands there in its place
+
+function say(part, now, inOurs, write) {
+  const [before, other] = written.get(part) || [];
+  const english = now === other ? before : now;
+  const said = inOurs(english);
+  if (said === now) return;
+  written.set(part, [english, said]);
+  write(said);
+}
+
+// One of the words, or one that ends with a name: "Add: {name}".
+function named(words, english) {
+  if (Object.hasOwn(words, english)) return words[english];
+  for (const [start, other] of Object.entries(words)) {
+    const [before, after] = start.split('{name}');
+    if (after === '' && before && english.startsWith(before)) {
+      return other.replace('{name}', () => english.slice(before.length));
+    }
+  }
+  return english;
+}
+
+function translate(words, labels) {
   for (const element of document.querySelectorAll(STREAMLIT)) {
     for (const text of element.childNodes) {
       if (text.nodeType !== Node.TEXT_NODE) continue;
-      const [, size, said] = text.nodeValue.match(/^([\\d.]+ ?[KMGT]?B)? ?(.*)$/s);
-      const apart = size?.replace(/ ?(?=[KMGT]?B$)/, ' ');  // 50MB -> 50 MB
-      const [, added] = said.match(/^Add: (.+)$/) || [];
-      const other = added ? words['Add: {name}'].replace('{name}', () => added)
-        : Object.hasOwn(words, said) ? words[said].replace('{size}', apart) : said;
-      if (other !== said) text.nodeValue = other;
+      say(text, text.nodeValue, (english) => {
+        const [, size, said] = english.match(/^([\\d.]+ ?[KMGT]?B)? ?(.*)$/s);
+        const apart = size?.replace(/ ?(?=[KMGT]?B$)/, ' ');  // 50MB -> 50 MB
+        const other = named(words, said);
+        return other === said ? english : other.replace('{size}', apart);
+      }, (other) => { text.nodeValue = other; });
     }
   }
-  for (const button of document.querySelectorAll(MORE_FILES)) {
-    button.dataset.more = '';
-    button.ariaLabel = words['Add files'];
+  for (const element of document.querySelectorAll('[aria-label]')) {
+    const write = (other) => { element.ariaLabel = other; };
+    say(element, element.ariaLabel, (english) => named(labels, english), write);
   }
+}
+
+// The field that a panel begins with takes the focus, its text selected; not where a keyboard would come up.
+function focusField() {
+  for (const panel of document.querySelectorAll(PANELS)) {
+    const first = panel.querySelector(FIRST);
+    if (!first || 'begun' in panel.dataset) continue;
+    panel.dataset.begun = '';
+    if (!first.matches(TYPED) || window.matchMedia('(pointer: coarse)').matches) continue;
+    first.focus();
+    setTimeout(() => first.select(), 0);  // after Streamlit has drawn it as focused
+  }
+}
+
+let theme = '';
+
+function chooseTheme(event) {
+  const choice = event.target instanceof Element ? event.target.closest(THEMES) : null;
+  const menu = document.querySelector(MENU);
+  if (!choice || !menu) return;
+  theme = choice.closest('[class*="st-key-theme-"]').className.match(/st-key-theme-(\\w+)/)[1];
+  document.documentElement.dataset.theming = '';
+  if (menu.ariaExpanded !== 'true') menu.click();
+}
+
+function pressTheme() {
+  const chosen = theme;
+  const item = chosen && document.querySelector(`[data-testid="stMainMenuItem-theme-${chosen}"]`);
+  if (!item) return;
+  theme = '';
+  item.click();
+  for (const link of document.querySelectorAll(LINKS)) {  // Streamlit keeps it for this page alone
+    localStorage.setItem(`stActiveTheme-${link.pathname}-v2`, JSON.stringify(chosen));
+  }
+  setTimeout(() => {
+    const menu = document.querySelector(MENU);
+    if (menu.ariaExpanded === 'true') menu.click();
+    delete document.documentElement.dataset.theming;
+  }, 0);
 }
 
 let sought = '';
@@ -150,7 +218,9 @@ function look(told, data) {
   for (const table of document.querySelectorAll(SCROLLS)) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   }
-  translate(data.words);
+  translate(data.words, data.labels);
+  focusField();
+  pressTheme();
   seekMark();
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
@@ -165,11 +235,13 @@ export default function ({ data, parentElement }) {
   const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
+  document.addEventListener('click', chooseTheme);
   document.addEventListener('click', reopen, true);
   look(told, data);
   return () => {
     watch.disconnect();
     document.removeEventListener('click', closeDrawer);
+    document.removeEventListener('click', chooseTheme);
     document.removeEventListener('click', reopen, true);
   };
 }
@@ -183,10 +255,19 @@ def mount() -> None:
     _shell(
         key="shell",
         height=1,
-        data={"language": language(), "read": _("Reading has ended."), "words": _streamlit_words()},
+        data={
+            "language": language(),
+            "read": _("Reading has ended."),
+            "words": _streamlit_words(),
+            "labels": _streamlit_labels(),
+        },
     )
 
 
+NO_SERVER = "Streamlit server is not responding. Are you connected to the internet?"
+NO_LOCAL_SERVER = (
+    "Is Streamlit still running? If you accidentally stopped Streamlit, just restart it in your terminal:"
+)
 NO_SUCH_PAGE = "The page that you have requested does not seem to exist. Running the app's main page."
 
 
@@ -206,11 +287,55 @@ def _streamlit_words() -> dict[str, str]:
         "Light": _("Light"),
         "Dark": _("Dark"),
         "Print": _("Print"),
-        "Record screen": _("Record screen"),
         "No results": _("No results"),
         "Add: {name}": _("Add: {name}", name="{name}"),
         "Page not found": _("Page not found"),
         NO_SUCH_PAGE: _("There is no such page. The chat is shown instead."),
+        "Skip to main content": _("Skip to the page’s content"),
+        "Connection error": _("No connection to Footnote"),
+        NO_SERVER: _("The page continues by itself once Footnote answers again."),
+        NO_LOCAL_SERVER: _("The page continues by itself once Footnote answers again."),
+        "Connecting": _("Connecting"),
+        "Stop": _("Stop"),
+        "Error": _("Error"),
+        "yyyy": _("yyyy"),
+        "mm": _("mm"),
+        "dd": _("dd"),
+    }
+
+
+def _streamlit_labels() -> dict[str, str]:
+    """Return what only screen readers say of Streamlit's own parts, in the language of the page."""
+    return {
+        "Add files": _("Add files"),
+        "Upload files": _("Add files"),
+        "file upload": _("Choose files"),
+        "Send message": _("Send"),
+        "Main menu": _("Menu"),
+        "Theme": _("Appearance"),
+        "App pages": _("Pages of Footnote"),
+        "Sidebar": _("Sidebar"),
+        "Expand sidebar": _("Show the sidebar"),
+        "Collapse sidebar": _("Hide the sidebar"),
+        "Close": _("Close"),
+        "Open": _("Open"),
+        "Clear value": _("Clear"),
+        "Clear all": _("Clear"),
+        "Clear date": _("Clear"),
+        "Choose date": _("Choose a date"),
+        "Previous month": _("Previous month"),
+        "Next month": _("Next month"),
+        "Increment": _("Increase"),
+        "Decrement": _("Decrease"),
+        "Notifications": _("Notifications"),
+        "Help": _("Help"),
+        "Help for {name}": _("Help for {name}", name="{name}"),
+        "Upload {name}": _("Choose files for {name}", name="{name}"),
+        "Remove {name}": _("Remove {name}", name="{name}"),
+        "year, {name}": _("Year, {name}", name="{name}"),
+        "month, {name}": _("Month, {name}", name="{name}"),
+        "day, {name}": _("Day, {name}", name="{name}"),
+        "Shortcut {name}": _("Shortcut {name}", name="{name}"),
     }
 
 

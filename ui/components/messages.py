@@ -109,9 +109,21 @@ def dialog(
 
 
 def rename_action(title: str, name: str, limit: int, key: str, act: Callable[[], None], *, at: str) -> None:
-    """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`."""
-    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=at):
-        st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(act))
+    """Show a popover at the key `at` to change a name; `act` reads the new one from the state of `key`.
+
+    Enter saves and closes it; so does the button, before which the field gives its name away.
+    """
+
+    def save() -> None:
+        close()
+        act()
+
+    def close() -> None:
+        st.session_state[at] = False
+
+    with st.popover(_("Rename"), icon=":material/edit:", type="tertiary", key=at, on_change="rerun"):
+        st.text_input(title, value=name, max_chars=limit, key=key, on_change=flash_errors(save))
+        st.button(_("Save"), key=f"{at}-save", type="primary", on_click=close)
 
 
 def confirm_deletion(question: str, consequence: str, *, key: str, act: Callable[[], None]) -> None:

@@ -22,6 +22,8 @@ from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_n
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
+from ui.settings.appearance import show_appearance
+from ui.settings.backup import show_backup
 from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.keys import show_keys
 from ui.settings.local_model import model_in_use, show_local_models
@@ -308,7 +310,7 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     connected = settings.connected or bool(settings.local_model)
     return [
-        _("Quoted from the documents, with a connected model, where that takes minutes."),
+        _("Built from quotes where a model is connected and it takes only a few minutes."),
         _("Existing summaries are kept."),
         _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
         _(
@@ -346,7 +348,11 @@ def show() -> None:
     fixed = fixed_fields()
     st.title(_("Settings"))
     here = workspace()
-    show_language(server.account(here.owner))
+    left, right = st.columns(2)
+    with left:
+        show_language(server.account(here.owner))
+    with right:
+        show_appearance()
     if not server.administers():
         st.info(translated(ADMINISTRATORS_ONLY), icon=":material/lock:")
         show_keys(here)
@@ -363,6 +369,7 @@ def show() -> None:
     with st.expander(_("Programs: keys and webhooks"), key="programs"):
         show_keys(here)
         show_webhooks(here)
+    show_backup(server.settings)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:

@@ -1,0 +1,53 @@
+"""What the script of every page does: focus of panels, the theme, and the words of Streamlit's own parts."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from rag.i18n import _, in_language
+from tests.e2e.conftest import Server
+from tests.e2e.visitor import Visitor, click
+
+Visit = Callable[..., Visitor]
+
+
+@pytest.mark.integration
+def test_a_panel_with_a_field_takes_what_is_typed(server: Server, visit: Visit):
+    page = visit(f"{server.url}/library").page
+    name = page.get_by_label("Name", exact=True)
+    click(page.get_by_role("button", name="New collection"), then=name)
+    expect(name).to_be_focused()
+    page.keyboard.type("Leases")
+    expect(name).to_have_value("Leases")
+
+
+@pytest.mark.integration
+def test_a_theme_chosen_in_the_settings_holds_on_every_page(server: Server, visit: Visit):
+    page = visit(f"{server.url}/settings").page
+
+    def dark(patience: float) -> None:
+        page.wait_for_function(
+            "getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'", timeout=patience
+        )
+
+    click(page.get_by_role("button", name="Dark", exact=True), then=dark)
+    expect(page.get_by_test_id("stMainMenuPopover")).to_have_count(0)
+    page.goto(f"{server.url}/library")
+    dark(60_000)
+
+
+@pytest.mark.integration
+def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, visit: Visit):
+    page = visit(server.url, locale="ko-KR").page
+    with in_language("ko"):
+        send, menu, skip, light = _("Send"), _("Menu"), _("Skip to the page’s content"), _("Light")
+    expect(page.get_by_role("button", name=send, exact=True)).to_be_attached()
+    expect(page.get_by_test_id("stSkipToContent")).to_have_text(skip)
+    click(
+        page.get_by_role("button", name=menu, exact=True), then=page.get_by_role("menuitemradio", name=light)
+    )
+    expect(page.get_by_text("Made with Streamlit")).to_be_hidden()
+    expect(page.get_by_test_id("stMainMenuItem-recordScreencast")).to_be_hidden()
+    for english in ("Send message", "Main menu", "Upload files", "file upload"):
+        expect(page.locator(f'[aria-label="{english}"]')).to_have_count(0)
