@@ -278,6 +278,25 @@ def written_month(day: date) -> str:
     return format_skeleton("yMMMM", day, locale=language())
 
 
+def written_period(label: str) -> str:
+    """Return a period, or ISO days, in the present language; anything else unchanged.
+
+    >>> written_period("2023-Q3"), written_period("2023-04-02/2023-07-01"), written_period("2023-H1")
+    ('Q3 2023', '2 Apr 2023 to 1 Jul 2023', 'H1 2023')
+    """
+    first, _slash, last = label.partition("/")
+    if last:
+        return _("{first} to {last}", first=written_period(first), last=written_period(last))
+    year, _dash, part = label.partition("-")
+    if re.fullmatch("Q[1-4]", part):
+        return _("Q{number} {year}", number=part[1], year=year)
+    if part in ("H1", "H2"):
+        return _("H1 {year}", year=year) if part == "H1" else _("H2 {year}", year=year)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", label):
+        return written_day(date.fromisoformat(label))
+    return written_month(date.fromisoformat(f"{label}-01")) if re.fullmatch(r"\d{4}-\d\d", label) else label
+
+
 def short_moment(moment: datetime, today: date, *, exact: bool = False) -> str:
     """Return the time of a moment of today, or its day, in the present language: "14:05", "Nov 2".
 
@@ -289,6 +308,11 @@ def short_moment(moment: datetime, today: date, *, exact: bool = False) -> str:
     clock = format_skeleton("Hms" if exact and of_today else "Hm", moment, locale=language())
     day = format_skeleton("MMMd", moment, locale=language())
     return clock if of_today else f"{day} {clock}" if exact else day
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Return sentences one after the other, as the present language writes them: Japanese without blanks."""
+    return ("" if language() == "ja" else " ").join(sentences)
 
 
 def enumerated(names: Sequence[str]) -> str:

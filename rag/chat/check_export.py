@@ -94,7 +94,7 @@ def _markdown_statement(one: CheckedStatement) -> str:
 
 def _markdown_source(source: SourceWords) -> str:
     heading = f", {escaped(source.passage.heading)}" if source.passage.heading else ""
-    return f"  - “{escaped(source.line)}” — {escaped(source.place)}{heading}"
+    return f"  - “{escaped(source.line)}” — {escaped(translated(source.place))}{heading}"
 
 
 # HTML
@@ -138,7 +138,7 @@ def _html_statement(one: CheckedStatement) -> str:
 def _html_source(source: SourceWords) -> str:
     heading = f", {_text(source.passage.heading)}" if source.passage.heading else ""
     words = f'<q class="text"{_lang(source.quote)}>{_text(source.quote)}</q>'
-    return f"{words} {_text(source.place)}{heading}"
+    return f"{words} {_text(translated(source.place))}{heading}"
 
 
 def _lang(text: str) -> str:
@@ -259,5 +259,5 @@ def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:
 
 def _comment(one: CheckedStatement) -> str:
     """Return a comment's text: the status, and each quote with its place."""
-    quotes = (f"“{source.line}” — {source.place}" for source in one.shown)
+    quotes = (f"“{source.line}” — {translated(source.place)}" for source in one.shown)
     return clean("\n".join([translated(one.remark), *quotes]))

@@ -64,8 +64,8 @@ class SourceWords:
     @property
     def place(self) -> str:
         """Document and page: "report.pdf, page 3"."""
-        page = f", page {self.passage.page}" if self.passage.page is not None else ""
-        return f"{self.passage.document}{page}"
+        document, page = self.passage.document, self.passage.page
+        return document if page is None else N_("{document}, page {page}", document=document, page=page)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rag.cli.common import Commands, Options, ProgressBar, form_of, open_service
 from rag.cli.remote import check_events, running_server
 from rag.errors import DocumentRefused, ExportRefused
 from rag.factory import make_text_checker
-from rag.i18n import N_
+from rag.i18n import N_, translated
 from rag.ingest.paths import path_text
 from rag.settings import Settings
 from rag.text.normalize import clean
@@ -121,7 +121,10 @@ def _lines(one: CheckedStatement) -> list[str]:
     lines = [f"{SIGNS[one.status]} {_line(one.text)}"]
     if one.remark != "Verified":
         lines.append(f"    {_line(one.remark)}")
-    return [*lines, *(f"    {_line(source.place)}: “{_line(source.line)}”" for source in one.shown)]
+    return [
+        *lines,
+        *(f"    {_line(translated(source.place))}: “{_line(source.line)}”" for source in one.shown),
+    ]
 
 
 def _line(text: str) -> str:

@@ -96,7 +96,12 @@ def _show_form(here: Workspace) -> None:
         st.markdown(_("No documents to check against yet. Add documents first."))
         st.page_link(pages.LIBRARY, label=_("Add documents"), icon=":material/upload:")
         return
-    st.markdown(_("See which statements of a draft, an e-mail or another model's answer your documents say."))
+    st.markdown(
+        _(
+            "Check a draft, an e-mail or another model's answer: see which of its statements your "
+            "documents support."
+        )
+    )
     names = distinct({record.id: plain_line(record.name, 80) for record in documents})
     groups = {one.id: plain_line(one.name, 80) for one in here.library.collections.list()}
     with st.form("check-form", border=False):
@@ -217,7 +222,8 @@ def _mark(one: CheckedStatement) -> Link | PlainMark:
     sign = SIGNS[one.status]
     if not one.shown:
         return PlainMark(f"[{one.number} {sign}]")
-    hint = f"{translated(one.remark)}: “{plain_line(one.shown[0].line, 180)}” — {one.shown[0].place}"
+    first = one.shown[0]
+    hint = f"{translated(one.remark)}: “{plain_line(first.line, 180)}” — {translated(first.place)}"
     return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
 
 
@@ -227,7 +233,7 @@ def _show_statement(one: CheckedStatement) -> None:
         for at, source in enumerate(one.shown[:MOST_SOURCES]):
             st.caption(f"“{label(source.line, SHOWN)}”")
             st.button(
-                f"{one.number} · {label(source.place, 60)}",
+                f"{one.number} · {label(translated(source.place), 60)}",
                 key=f"check-source-{one.number}-{at}",
                 on_click=_open,
                 args=(one.number, at),

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from rag.i18n import N_, _, translated
-from rag.text.dates import spoken_period
+from rag.i18n import N_, _, translated, written_period
 from rag.workspace import Workspace
 from storage.records import DocumentFact, DocumentRecord
 from ui.components.markdown import label
@@ -62,12 +61,7 @@ def lines(facts: Sequence[DocumentFact], text: str) -> Iterator[str]:
 
 
 def _line(fact: DocumentFact, text: str) -> str:
-    value = (
-        translated(_LANGUAGES.get(fact.value, fact.value))
-        if fact.kind == "language"
-        else spoken_period(fact.value)
-    )
-    shown = label(value, 120)
+    shown = label(_value(fact), 120)
     if fact.means and fact.kind in ("alias", "term"):
         shown += f": {label(fact.means, 120)}"
     if fact.kind == "period" and fact.means:
@@ -81,9 +75,25 @@ def _line(fact: DocumentFact, text: str) -> str:
     return _("{value}, from “{quote}”", value=shown, quote=label(_quoted(text, fact.start, fact.end), 200))
 
 
+def _value(fact: DocumentFact) -> str:
+    if fact.kind == "language":
+        return translated(_LANGUAGES.get(fact.value, fact.value))
+    return written_period(fact.value) if fact.kind in ("date", "period") else fact.value
+
+
 def _quoted(text: str, start: int, end: int) -> str:
-    """Return the words at a place with what stands around them in their line."""
-    first = max(text.rfind("\n", 0, start) + 1, start - AROUND)
+    """Return the words at a place with what stands around them in their line, no word of it cut.
+
+    >>> _quoted("The quick brown fox " * 9 + "ends 2024 here.", 185, 189)
+    '… brown fox The quick brown fox The quick brown fox ends 2024 here.'
+    """
+    begin = text.rfind("\n", 0, start) + 1
     stop = text.find("\n", end)
-    last = min(stop if stop >= 0 else len(text), end + AROUND)
-    return " ".join(text[first:last].split())
+    stop = stop if stop >= 0 else len(text)
+    first, last = max(begin, start - AROUND), min(stop, end + AROUND)
+    before, after = text[first:start], text[end:last]
+    if first > begin:
+        before = "… " + (before.partition(" ")[2] if " " in before else before)
+    if last < stop:
+        after = (after.rpartition(" ")[0] if " " in after else after) + " …"
+    return " ".join(f"{before}{text[start:end]}{after}".split())

@@ -8,8 +8,7 @@ from rag.grid.cells import Amount, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.value_text import number_text, value_text
 from rag.grid.values import find_values
-from rag.i18n import N_, _, language, ngettext, written_day, written_month
-from rag.text.dates import spoken_period
+from rag.i18n import N_, _, language, ngettext, written_period
 
 _CODE = re.compile("[A-Z]{3}")
 _AMOUNT = re.compile(
@@ -25,21 +24,13 @@ def shown_value(value: CellValue | None) -> str:
     """
     match value:
         case Day():
-            return _day(value)
+            return written_period(value.label)
         case Amount(amount, unit):
             return _amount(amount, unit)
         case Items(items):
             return "\n".join(items)
         case _:
             return value_text(value)
-
-
-def _day(day: Day) -> str:
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", day.label):
-        return written_day(day.first)
-    if re.fullmatch(r"\d{4}-\d\d", day.label):
-        return written_month(day.first)
-    return spoken_period(day.label)
 
 
 def _amount(amount: Decimal, unit: str) -> str:

@@ -1,3 +1,4 @@
+from rag.i18n import in_language
 from rag.workspace import Workspace
 from storage.records import DocumentFact
 from tests.ui.conftest import words
@@ -12,7 +13,13 @@ def test_a_document_tells_what_it_says_of_itself_with_the_words(page, here: Work
     assert "Ann Kim, from" not in words(at)
     at.session_state[f"about-{record.id}"] = True
     shown = words(at.run())
-    assert "2023-05-03, from “Date: 3 May 2023”" in shown and "Ann Kim, from “Author: Ann Kim”" in shown
+    assert "3 May 2023, from “Date: 3 May 2023”" in shown and "Ann Kim, from “Author: Ann Kim”" in shown
+
+
+def test_a_period_is_written_in_the_language_of_the_page():
+    with in_language("ko"):
+        *_title, shown = lines([DocumentFact("period", "2024-03-01/2027-02-28")], "")
+    assert "2024. 3. 1. ~ 2027. 2. 28." in shown
 
 
 def test_words_of_a_document_stay_text_and_long_lists_are_cut():
