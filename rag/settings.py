@@ -224,7 +224,7 @@ class Settings(BaseSettings):
     offer_model: bool = Field(
         True,
         description="The start page offers administrators to set up a language model while there is none. "
-        "“Go on with search” turns this off.",
+        "“Use search only” turns this off.",
     )
     embedding_model: str = Field(
         "multilingual-e5-small",

@@ -58,7 +58,7 @@ KINDS: Mapping[str, SourceKind] = {
     ),
     "web": SourceKind(
         N_("Web pages"),
-        N_("What pages on the web say, without what stands around it."),
+        N_("The text of web pages, without menus and advertisements."),
         WebSettings,
         lambda settings, context: WebSource(settings, context.fetcher),
     ),

@@ -72,7 +72,7 @@ _SUBJECT_ONLY = re.compile(r"[^\W\d_][^\W_]*(?:[ '’&/-]{1,3}[^\W_]+)*")
 _ABOUT = {
     "en": "What does the document say about {heading}?",
     "ko": "이 문서는 {heading}에 대해 무엇을 설명합니까?",
-    "ja": "この文書は{heading}について何を説明していますか。",
+    "ja": "「{heading}」には何が書かれていますか。",
 }
 
 

@@ -71,7 +71,7 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
     make(visitor)
     add_column(visitor, "Rent", "Money", 1)
     add_column(visitor, "Beginning of the lease", "Date", 2)
-    start = page.get_by_role("button", name="Read 6 cells")
+    start = page.get_by_role("button", name="Fill 6 cells")
     click(start, then=page.get_by_text("All cells are read."))
 
     rent = page.get_by_role("button", name="Rent: €1,200. Verified")

@@ -121,7 +121,7 @@ def test_how_an_answer_was_made_opens_from_its_button_with_all_that_was_kept(pag
     assert at.query_params["how"] in (turn.answer_id, [turn.answer_id])
     shown = words(at)
     assert "51 ms to search" in shown and "2.4 s in all" in shown
-    assert "Search: Words" in shown and "Passages retrieved: 6" in shown
+    assert "Search: Words" in shown and "Passages per answer, at most: 6" in shown
     assert "1,200 more characters were sent" in shown
     assert [code.value for code in at.code] == ["Use only the passages.", HOSTILE]
     (table,) = at.table
@@ -180,7 +180,7 @@ def test_a_chat_can_be_downloaded_in_every_form(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE, FALSE])
     at = page(chat=turn.conversation_id)
     names = [element.proto.label for element in at.get("download_button")]
-    assert names == ["Markdown", "Web page", "JSON (verifiable)"]
+    assert names == ["Markdown", "Web page", "JSON (for programs)"]
     for form in ("md", "html", "json"):
         assert QUOTE in here.exported(turn.conversation_id, form)
 

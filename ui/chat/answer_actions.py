@@ -187,3 +187,5 @@ def _explain(answer_id: str, reason: str, note: str, workspace: Workspace) -> No
     chosen = st.session_state[reason]
     said = str(st.session_state.get(note, "")) if chosen == "other" else ""
     workspace.feedback.explain(answer_id, chosen, said)
+    if chosen and (chosen != "other" or said):
+        flash(_("Thank you. Your reason is saved."), ":material/check:")

@@ -483,7 +483,7 @@ def _show_unsearched(message: Message, workspace: Workspace, told: set[str]) -> 
     more = trace.unsearched_count - len(trace.unsearched)
     lines = [f"- {label(one.name, 90)}: {translated(_UNSEARCHED.get(one.state, one.state))}" for one in new]
     rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
-    st.caption("\n".join([_("Not searched, or only by words:"), "", *lines, *rest]))
+    st.caption("\n".join([_("Not searched, or searched only by their words:"), "", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:

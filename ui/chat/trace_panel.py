@@ -7,7 +7,7 @@ import streamlit as st
 
 from rag.chat.steps import read_plan
 from rag.citations.support import place_name
-from rag.i18n import N_, _, ngettext, translated
+from rag.i18n import N_, _, enumerated, ngettext, translated
 from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
@@ -45,10 +45,8 @@ _SETTINGS = {
     "narrowed_to": N_("Documents named by the question"),
     "coverage": N_("Coverage"),
     "retriever": N_("Search"),
-    "k": N_("Passages retrieved"),
-    "mixture": N_("Weights of words and meaning"),
+    "k": N_("Passages per answer, at most"),
     "embedding_model": N_("Embedding model"),
-    "checker": N_("Citation checker"),
     "judge": N_("Citation judge"),
     "reading": N_("Open statements"),
     "history": N_("Conversation"),
@@ -68,6 +66,8 @@ _SETTINGS = {
     "chosen_model": N_("Model chosen for this answer"),
     "context_tokens": N_("Context window, tokens"),
 }
+_INTERNAL = frozenset({"checker", "mixture"})
+"""Figures of the checker and of the search: exports as JSON have them."""
 _NOT_RETRIEVERS = {
     "name": N_("File name"),
     "conversation": N_("With the conversation"),
@@ -126,7 +126,7 @@ def _show(message: Message, trace: Trace | None) -> None:
     if steps:
         _heading(_("Steps, and their passages"))
         st.markdown("\n".join(step_lines(steps, message.passages)))
-    _heading(_("Passages and the searches that found them"))
+    _heading(_("Passages, and how they were found"))
     _passages(message.passages)
     _heading(_("Sent to the language model"))
     _sent(message, trace)
@@ -156,7 +156,7 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
     if not passages:
         st.markdown(_("None found."))
         return
-    st.table(found_by(passages), hide_index=True, alt=_("Passages, the searches that found them, and scores"))
+    st.table(found_by(passages), hide_index=True, alt=_("Passages, how they were found, and scores"))
     with st.expander(_("Passage text"), type="compact"):
         for passage in passages:
             st.markdown(f"**{passage.number} · {label(translated(place_name(passage)), 90)}**")
@@ -226,14 +226,16 @@ def timing(laps: Mapping[str, float]) -> str:
     """Return the duration of each step, from the milliseconds at which each ended.
 
     >>> timing({"retrieve": 52.0, "first_token": 850.0, "total": 2350.0})
-    '52 ms to search, 798 ms to the first word, 1.5 s to the end: 2.4 s in all.'
+    '52 ms to search, 798 ms to the first word, and 1.5 s to the end: 2.4 s in all.'
     """
     ended = [laps[step] for step in _STEPS if step in laps]
     steps = [step for step in _STEPS if step in laps]
     spans = zip(steps, [0.0, *ended], ended, strict=False)
-    said = ", ".join(_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans)
+    said = [_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans]
     return (
-        _("{steps}: {time} in all.", steps=said, time=_duration(ended[-1])) if ended else _("Not recorded.")
+        _("{steps}: {time} in all.", steps=enumerated(said), time=_duration(ended[-1]))
+        if ended
+        else _("Not recorded.")
     )
 
 
@@ -242,8 +244,13 @@ def _duration(ms: float) -> str:
 
 
 def settings(kept: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a list item for each stored setting; unknown ones keep their own name."""
+    """Yield a list item for each stored setting that means something to a reader.
+
+    Unknown ones keep their own name.
+    """
     for name, value in kept.items():
+        if name in _INTERNAL:
+            continue
         shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
         lines = " ".join(label(translated(line), 200) for line in shown.splitlines())
         yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {lines}"

@@ -172,7 +172,9 @@ def _move(records: Sequence[DocumentRecord], key: str, here: Workspace) -> None:
     select()
     name = label(to.name if to else translated(UNSORTED), 60)
     flash(
-        ngettext("{count} document moved to {name}.", "{count} documents moved to {name}.", moved, name=name),
+        ngettext(
+            "{count} document is now in {name}.", "{count} documents are now in {name}.", moved, name=name
+        ),
         ":material/folder:",
     )
 

@@ -178,6 +178,8 @@ def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport, here: Works
     """Show each file with its state, which changes until it was read."""
     if live and _have_ended(lines, here):
         st.rerun()  # without polling
+    if not outcomes.lines:
+        st.rerun()  # closed: the page has the lines no more
     records = _records(lines, here)
     states = [line_state(line, records, here) for line in lines]
     with st.container(border=True, key="upload-report", gap="xsmall"):

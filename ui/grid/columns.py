@@ -74,7 +74,7 @@ def edit_column(here: Workspace, grid: Grid, column: Column | None) -> None:
 
 
 def _typed_column(before: Column, key: str) -> Column:
-    name = st.text_input(_("Name"), before.name, max_chars=MAX_NAME, key=f"{key}-name")
+    name = st.text_input(_("Name (required)"), before.name, max_chars=MAX_NAME, key=f"{key}-name")
     question = st.text_input(
         _("Question (optional)"),
         before.question,

@@ -44,7 +44,7 @@ GRID_FORMS: dict[GridForm, str] = {
     "csv": "CSV",
     "md": "Markdown",
     "html": N_("Web page"),
-    "json": N_("JSON (verifiable)"),
+    "json": N_("JSON (for programs)"),
 }
 
 

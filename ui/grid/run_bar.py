@@ -67,7 +67,7 @@ def _show_ahead(here: Workspace, grid: Grid, rows: Sequence[DocumentRow]) -> Non
     read = [cell for row in rows for cell in row.cells if cell.found is not None and not cell.outdated]
     said = _ahead(estimated(len(due), read, with_model=model), model=model, read=bool(read))
     if due:
-        name = ngettext("Read {count} cell", "Read {count} cells", len(due))
+        name = ngettext("Fill {count} cell", "Fill {count} cells", len(due))
         action(name, "play_arrow", "grid-start", here.grid_runs.start, grid.id, kind="primary")
     st.markdown(said, width="stretch")
 
@@ -75,22 +75,24 @@ def _show_ahead(here: Workspace, grid: Grid, rows: Sequence[DocumentRow]) -> Non
 def _ahead(size: Estimate, *, model: bool, read: bool) -> str:
     """Return the size of the next run in words.
 
+    The time is that of the cells that were read; before any was, there is none.
+
     >>> _ahead(Estimate(29, 0, 20), model=True, read=True)
     'Few or no requests to the model. Less than a minute.'
+    >>> _ahead(Estimate(29, 29, 200), model=True, read=False)
+    'About 29 requests to the model.'
     """
     if not size.cells:
         return _("All cells are read.") if read else _("There is nothing to read yet.")
-    took = duration(size.seconds)
     if not model:
-        return _("No model: values are found by rules. {time}.", time=took)
-    if not size.requests:
-        return _("Few or no requests to the model. {time}.", time=took)
-    return ngettext(
-        "About {count} request to the model. {time}.",
-        "About {count} requests to the model. {time}.",
-        size.requests,
-        time=took,
-    )
+        said = _("No model: values are found by rules.")
+    elif not size.requests:
+        said = _("Few or no requests to the model.")
+    else:
+        said = ngettext(
+            "About {count} request to the model.", "About {count} requests to the model.", size.requests
+        )
+    return _("{said} {time}.", said=said, time=duration(size.seconds)) if read else said
 
 
 def duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from rag.i18n import N_, _, translated
+from rag.models.local import catalog
 from rag.models.local.catalog import OFFERS
 from rag.settings import fixed_fields
 from ui import pages
@@ -28,6 +29,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
         show_search_only(server)
         return
     fixed = fixed_fields()
+    names = {INSTALL: _install_name(server), CONNECT: translated(CONNECT)}
     installing = any(server.installs.running(offer) for offer in OFFERS)
     with st.container(border=not brief, key="first-model"):
         if not brief:
@@ -39,18 +41,23 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
                 _("Language model"),
                 list(ICONS),
                 default=INSTALL if installing else None,
-                format_func=lambda way: f"{ICONS[way]} {translated(way)}",
+                format_func=lambda way: f"{ICONS[way]} {names[way]}",
                 key="first-model-way",
                 label_visibility="collapsed",
             )
             options = shared("offer_model", fixed, _("You can connect a model later in Settings."))
-            action(_("Go on with search"), "search", "first-model-no", _decline, server, **options)
+            action(_("Use search only"), "search", "first-model-no", _decline, server, **options)
         if chosen == INSTALL:
             st.caption(_("It runs on this computer, without a server or key."))
             show_offers(server, fixed)
         elif chosen == CONNECT:
             st.caption(_("OpenAI, Ollama, LM Studio, vLLM, or any other OpenAI-compatible server."))
             show_server_form(server, fixed)
+
+
+def _install_name(server: PageServices) -> str:
+    there = any(catalog.is_installed(offer, server.settings.model_cache) for offer in OFFERS)
+    return _("Use the installed model") if there else translated(INSTALL)
 
 
 def show_search_only(server: PageServices) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from rag.i18n import _, translated
+from rag.i18n import _, joined, language, translated
 from rag.models.local import catalog
 from rag.models.local.catalog import OFFERS, HubModel, ModelChoice, ModelOffer, find_package, size
 from rag.models.local.install import InstallProgress
@@ -55,7 +55,7 @@ def show_offers(server: PageServices, fixed: frozenset[str]) -> None:
             list(offers),
             index=OFFERS.index(ordered[0]),
             format_func=lambda name: _option(offers[name], server.settings.model_cache),
-            key="own-model",
+            key=f"own-model-{language()}",  # the page would keep the chosen name in the language before
         )
         _show_offer(server, offers[name], fixed)
 
@@ -89,7 +89,7 @@ def origin(offer: ModelOffer, hub: str) -> str:
             host=urlsplit(hub).netloc,
             licence=offer.licence,
         )
-    return _("From the Python package index, where no hub can be reached. Licence: Apache 2.0.")
+    return _("From the Python package index. Licence: Apache 2.0.")
 
 
 def model_in_use(settings: Settings) -> str:
@@ -99,6 +99,10 @@ def model_in_use(settings: Settings) -> str:
     if settings.local_model:
         name = ModelChoice.of(settings.local_model, settings.model_cache).name
         return _("Answers are written by **{name}**, on this computer.", name=label(name))
+    if any(catalog.is_installed(offer, settings.model_cache) for offer in OFFERS):
+        return _(
+            "No model is in use: Footnote shows matching passages. One is installed: choose “Use this model”."
+        )
     return _(
         "No model is connected: Footnote shows matching passages. Install one here, or connect any "
         "OpenAI-compatible server, such as OpenAI, Ollama, LM Studio or vLLM."
@@ -113,7 +117,10 @@ def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) 
         st.markdown(good_for)
         follow_job(job, _install_progress, key=f"stop-{offer.name}")
         return
-    st.caption(f"{good_for} {state(offer, server.settings)} {origin(offer, server.settings.model_hub)}")
+    about = [good_for, state(offer, server.settings)]
+    if not catalog.is_installed(offer, cache):
+        about.append(origin(offer, server.settings.model_hub))
+    st.caption(joined(about))
     if failure := server.installs.failure(offer):
         show_sentence(failure)
     with st.container(horizontal=True):

@@ -4,7 +4,9 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
 from typing import Any, Literal, Union, get_args, get_origin
+from urllib.parse import urlsplit
 
 import streamlit as st
 from pydantic import BaseModel
@@ -30,6 +32,7 @@ INTERVALS: Mapping[int, str] = {
     1440: N_("Every day"),
     10080: N_("Every week"),
 }
+USUAL_INTERVAL = 60  # minutes, of a new source
 ALL, FAILED = str(N_("All")), str(N_("Failed"))
 
 
@@ -340,10 +343,22 @@ def _add(here: Workspace) -> None:
     st.caption(translated(KINDS[kind].brings))
 
     def save(name: str, settings: dict[str, Any], every: int | None) -> None:
-        record = here.syncing.sources.create(kind, name or KINDS[kind].title, settings, every)
+        record = here.syncing.sources.create(kind, name or _usual_name(kind, settings), settings, every)
         here.syncing.start(record.id)
 
     _show_form(here, kind, None, _("Add and sync"), save)
+
+
+def _usual_name(kind: str, settings: Mapping[str, Any]) -> str:
+    """Return the name of a new source that was given none: its folder's or first page's, else its kind.
+
+    >>> _usual_name("folder", {"path": "/srv/papers/"}), _usual_name("web", {"urls": ["https://a.org/x"]})
+    ('papers', 'a.org')
+    """
+    if kind == "folder":
+        return PurePath(str(settings["path"])).name or str(settings["path"])
+    first = next(iter(settings.get("urls", ())), "")
+    return urlsplit(first).hostname or KINDS[kind].title
 
 
 @dialog(N_("Edit source"), ":material/edit:", "medium")
@@ -366,7 +381,7 @@ def _show_form(
         _("Name"), record.name if record else "", placeholder=translated(KINDS[kind].title), key=f"{key}-name"
     )
     wanted = _settings_form(KINDS[kind].settings, record.settings if record else {}, key=key)
-    minutes = (record and record.every) or 0
+    minutes = (record.every or 0) if record else USUAL_INTERVAL
     options = list(dict.fromkeys([*INTERVALS, minutes]))
     often = st.selectbox(
         _("Sync"),

@@ -23,17 +23,18 @@ def cost_of(cost: Cost) -> str:
     """Return the cost of a build in words.
 
     >>> cost_of(Cost(leaves=1000, summaries=200, tokens=184000, seconds=72.0))
-    '1,000 passages, about 200 summaries, about 1 minute of computing, about 184,000 tokens'
+    '1,000 passages, about 200 summaries, about 1 minute of computing, and about 184,000 tokens'
     """
     minutes = max(1, round(cost.seconds / 60))
     said = [
         ngettext("{count} passage", "{count} passages", cost.leaves),
-        ngettext("about {count} summary", "about {count} summaries", cost.summaries),
+        ngettext("about {count} summary", "about {count} summaries", cost.summaries)
+        if cost.summaries
+        else "",
         ngettext("about {count} minute of computing", "about {count} minutes of computing", minutes),
+        _("about {number} tokens", number=f"{cost.tokens:,}") if cost.tokens else "",
     ]
-    return ", ".join(
-        [*said, *([_("about {number} tokens", number=f"{cost.tokens:,}")] if cost.tokens else [])]
-    )
+    return enumerated([part for part in said if part])
 
 
 def step_of(tended: ForestProgress | None) -> str:

@@ -78,7 +78,7 @@ def _show_off(*, begun: bool, alone: bool) -> None:
         if begun
         else _("Summaries are off.")
     )
-    more = _("They are built with a connected model, where that takes minutes.") if alone else ""
+    more = _("They are built where a model is connected and it takes only a few minutes.") if alone else ""
     st.info(" ".join(filter(None, (said, more))), icon=":material/info:")
     if services().administers():
         st.page_link(pages.SETTINGS, label=_("Turn on"), icon=":material/tune:")

@@ -32,7 +32,7 @@ def read_zip(path: Path) -> LoadedDocument:
         damaged: list[str] = []
         files = tuple(_unpacked(archive, named, damaged))
     if not named:
-        raise DocumentRefused(N_("is empty."))
+        raise DocumentRefused(N_("is empty. Put files into it, then add it."))
     if not files:
         raise DocumentRefused(N_("is damaged: no file in it can be unpacked."))
     note = N_("Damaged, and not unpacked: {names}.", names=", ".join(damaged[:_SHOWN])) if damaged else ""

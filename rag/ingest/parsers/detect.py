@@ -119,7 +119,7 @@ _XML = re.compile(rb"\s*<\?xml\b")
 def parse(path: Path, name: str) -> LoadedDocument:
     """Read a file of any kind. Raises DocumentRefused, whose message continues the file's name."""
     if path.stat().st_size == 0:
-        raise DocumentRefused(N_("is empty."))
+        raise DocumentRefused(N_("is empty. Save it again in its program, then add it."))
     kind = detect_kind(path, name)
     module, _, function = _PARSERS[kind].partition(":")
     parser = getattr(importlib.import_module(module), function)

@@ -11,6 +11,11 @@ def test_each_line_of_a_stored_setting_is_shown_in_the_readers_language():
     assert "최근 메시지 20개" in history
 
 
+def test_what_says_nothing_to_a_reader_is_left_to_the_exported_file():
+    kept = {"checker": "verified from 0.55", "mixture": "z-score scores, meaning 0.5 in ja", "k": 6}
+    assert list(settings(kept)) == ["- Passages per answer, at most: 6"]
+
+
 def test_a_long_line_is_cut_and_the_next_one_is_shown():
     kept = {"steps": f"Searched again for “{'x' * 400}”.\nStep 2 found nothing."}
     (steps,) = settings(kept)

@@ -99,7 +99,7 @@ def test_selected_documents_are_moved_together(page: Page, here: Workspace, thre
     at.radio(key=f"move-to-{three[1]}").set_value(archive.id)
     at.button(key=f"move-now-{three[1]}").click().run()
     assert where(here) == {"a.txt": "Archive", "b.txt": "Archive", "c.txt": None}
-    assert notice(at) == "2 documents moved to Archive."
+    assert notice(at) == "2 documents are now in Archive."
     assert at.session_state[SELECTED] == set()
 
 

@@ -124,9 +124,9 @@ def test_rows_are_chosen_by_type_and_date_and_later_documents_join(dialog: Page,
 def test_the_size_of_a_run_is_said_before_it(page: Page, here: Workspace, leases: list[str]):
     grid = here.grids.create("Leases", [BEGIN, RENT])
     at = page("grid", grid=grid.id)
-    assert "Read 6 cells" in buttons(at)
-    assert "No model: values are found by rules. Less than a minute." in words(at)
-    at = press(at, "Read 6 cells")
+    assert "Fill 6 cells" in buttons(at)
+    assert "No model: values are found by rules." in words(at) and "minute" not in words(at)
+    at = press(at, "Fill 6 cells")
     job = here.grid_runs.job(grid.id)
     assert job is None or job.wait(60)
     at.run()
@@ -203,7 +203,7 @@ def test_a_column_is_added_changed_and_deleted(page: Page, dialog: Page, here: W
     press(at, "Save")
     assert here.grids.get(read).column("rent").question == "What is paid each month?"
     at = page("grid", grid=read)
-    assert "3 cells are outdated" in words(at) and "Read 6 cells" in buttons(at)
+    assert "3 cells are outdated" in words(at) and "Fill 6 cells" in buttons(at)
     at = dialog("columns", edit.format(read, 2))
     press(at, "Delete permanently")
     assert [column.id for column in here.grids.get(read).columns] == ["begin", "rent"]

@@ -32,7 +32,7 @@ def make(here: Workspace) -> tuple[Grid, str]:
 
 def test_with_a_model_its_requests_are_said_before_a_run(model: FakeLLM, page: Page, here: Workspace):
     grid, _document = make(here)
-    assert "About 2 requests to the model. Less than a minute." in words(page("grid", grid=grid.id))
+    assert "About 2 requests to the model." in words(page("grid", grid=grid.id))
 
 
 def test_progress_names_the_cell_that_was_read(here: Workspace):
@@ -52,7 +52,7 @@ def test_a_failed_cell_says_why_and_is_due_again(page: Page, here: Workspace):
         here.grids.keep(grid.id, (document, column), result, "", (0.0, 0))
     here.grids.store.end_run(grid.id, "The model's server gave no answer.")
     at = page("grid", grid=grid.id, cell=f"{document}:rent")
-    assert "Read 2 cells" in buttons(at) and "Read again" in buttons(at)
+    assert "Fill 2 cells" in buttons(at) and "Read again" in buttons(at)
     assert "The last run ended early: The model's server gave no answer." in words(at)
     assert "utdated" not in words(at)
     assert "! Failed. The model's server gave no answer." in words(at)
@@ -64,7 +64,7 @@ def test_a_document_on_its_way_is_said(page: Page, here: Workspace):
     here.library.add("next.md", b"# Lease\n\nThe monthly rent is EUR 5.\n")
     at = page("grid", grid=grid.id)
     assert "1 document is still being read into the library." in words(at)
-    assert "Read 2 cells" in buttons(at)
+    assert "Fill 2 cells" in buttons(at)
 
 
 def test_a_document_that_could_not_be_read_is_not_waited_for(page: Page, here: Workspace):

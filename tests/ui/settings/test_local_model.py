@@ -53,7 +53,7 @@ def press(at: AppTest, key: str) -> AppTest:
 
 
 def offered(at: AppTest, name: str) -> AppTest:
-    return at.selectbox(key="own-model").set_value(name).run()
+    return at.selectbox(key="own-model-en").set_value(name).run()
 
 
 def test_what_it_costs_is_said_before_it_is_installed(empty: Path, page: Page):

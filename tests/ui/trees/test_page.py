@@ -182,7 +182,7 @@ def test_how_far_a_build_is_never_goes_back():
 def test_what_is_said_of_one_is_said_of_one():
     assert below_of([leaf(1)]) == "1 passage"
     assert below_of([leaf(1), NodeRecord("s", 1, "x")]) == "1 summary and 1 passage"
-    assert cost_of(Cost(1, 1, 0, 300.0)) == "1 passage, about 1 summary, about 5 minutes of computing"
+    assert cost_of(Cost(1, 1, 0, 300.0)) == "1 passage, about 1 summary, and about 5 minutes of computing"
 
 
 def test_the_way_in_a_document_s_tree_leaves_out_what_stands_above_all():
