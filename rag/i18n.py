@@ -315,6 +315,15 @@ def joined(sentences: Iterable[str]) -> str:
     return ("" if language() == "ja" else " ").join(sentences)
 
 
+def quoted(text: str) -> str:
+    """Return a text in the quotation marks of the present language.
+
+    >>> quoted("net sales")
+    '“net sales”'
+    """
+    return f"「{text}」" if language() == "ja" else f"“{text}”"
+
+
 def enumerated(names: Sequence[str]) -> str:
     """Return names as a list in the present language: "a and b"."""
     from babel.lists import format_list

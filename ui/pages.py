@@ -309,7 +309,7 @@ def _streamlit_labels() -> dict[str, str]:
     return {
         "Add files": _("Add files"),
         "Upload files": _("Add files"),
-        "file upload": _("Choose files"),
+        "file upload": _("Add files"),
         "Send message": _("Send"),
         "Main menu": _("Menu"),
         "Theme": _("Appearance"),

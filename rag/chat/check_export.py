@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rag.chat.check_text import CheckedStatement, CheckedText, CheckStatus, SourceWords, blocks
 from rag.chat.export import PAGE, STYLE, escaped, exported_on, harmless
 from rag.errors import DocumentRefused
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, quoted, translated
 from rag.i18n import language as current_language
 from rag.ingest.parsers.docx_comments import Annotation, comment_on, new_document
 from rag.passage import Passage
@@ -94,7 +94,7 @@ def _markdown_statement(one: CheckedStatement) -> str:
 
 def _markdown_source(source: SourceWords) -> str:
     heading = f", {escaped(source.passage.heading)}" if source.passage.heading else ""
-    return f"  - “{escaped(source.line)}” — {escaped(translated(source.place))}{heading}"
+    return f"  - {quoted(escaped(source.line))} — {escaped(translated(source.place))}{heading}"
 
 
 # HTML
@@ -259,5 +259,5 @@ def _in_place(original: bytes, name: str, comments: list[Annotation]) -> bytes:
 
 def _comment(one: CheckedStatement) -> str:
     """Return a comment's text: the status, and each quote with its place."""
-    quotes = (f"“{source.line}” — {translated(source.place)}" for source in one.shown)
+    quotes = (f"{quoted(source.line)} — {translated(source.place)}" for source in one.shown)
     return clean("\n".join([translated(one.remark), *quotes]))

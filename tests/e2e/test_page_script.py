@@ -14,12 +14,12 @@ Visit = Callable[..., Visitor]
 
 @pytest.mark.integration
 def test_a_panel_with_a_field_takes_what_is_typed(server: Server, visit: Visit):
-    page = visit(f"{server.url}/library").page
-    name = page.get_by_label("Name", exact=True)
-    click(page.get_by_role("button", name="New collection"), then=name)
-    expect(name).to_be_focused()
-    page.keyboard.type("Leases")
-    expect(name).to_have_value("Leases")
+    page = visit(f"{server.url}/settings").page
+    path = page.get_by_label("Other model: path of a GGUF file on this computer")
+    click(page.get_by_role("button", name="Use another model file"), then=path)
+    expect(path).to_be_focused()
+    page.keyboard.type("model.gguf")
+    expect(path).to_have_value("model.gguf")
 
 
 @pytest.mark.integration

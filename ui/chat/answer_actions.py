@@ -18,7 +18,7 @@ from ui.chat.sidebar import FORMS, PARAMETER
 from ui.components.copy_buttons import copy_buttons
 from ui.components.labels import TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import plain_line
-from ui.components.messages import action, dialog, flash_errors, show_refusal
+from ui.components.messages import action, dialog, flash, flash_errors, show_refusal
 from ui.server.services import services
 from ui.settings.server_form import server_of
 

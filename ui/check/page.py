@@ -12,7 +12,7 @@ from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, export_ch
 from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress, SourceWords
 from rag.chat.export import file_name
 from rag.errors import Cancelled, QuestionRefused
-from rag.i18n import N_, _, in_language, language, ngettext, translated
+from rag.i18n import N_, _, in_language, language, ngettext, quoted, translated
 from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import CitationRecord, CitationStatus, PassageRecord
@@ -223,7 +223,7 @@ def _mark(one: CheckedStatement) -> Link | PlainMark:
     if not one.shown:
         return PlainMark(f"[{one.number} {sign}]")
     first = one.shown[0]
-    hint = f"{translated(one.remark)}: “{plain_line(first.line, 180)}” — {translated(first.place)}"
+    hint = f"{translated(one.remark)}: {quoted(plain_line(first.line, 180))} — {translated(first.place)}"
     return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
 
 
@@ -231,7 +231,7 @@ def _show_statement(one: CheckedStatement) -> None:
     with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
         st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(translated(one.remark), 400)}")
         for at, source in enumerate(one.shown[:MOST_SOURCES]):
-            st.caption(f"“{label(source.line, SHOWN)}”")
+            st.caption(quoted(label(source.line, SHOWN)))
             st.button(
                 f"{one.number} · {label(translated(source.place), 60)}",
                 key=f"check-source-{one.number}-{at}",

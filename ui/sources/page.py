@@ -378,7 +378,7 @@ def _show_form(
 ) -> None:
     key = f"source-change-{record.id}" if record else f"source-new-{kind}"
     name = st.text_input(
-        _("Name"), record.name if record else "", placeholder=translated(KINDS[kind].title), key=f"{key}-name"
+        _("Name"), record.name if record else "", placeholder=_("Optional"), key=f"{key}-name"
     )
     wanted = _settings_form(KINDS[kind].settings, record.settings if record else {}, key=key)
     minutes = (record.every or 0) if record else USUAL_INTERVAL
