@@ -1,5 +1,6 @@
 """Accessibility: axe-core finds nothing on any page or state, and the whole walk is done by keyboard."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,10 @@ def first_steps(visitor: Visitor) -> Iterator[str]:
     """Go through what the start page offers where there is no model, and yield the name of each state."""
     page = visitor.page
     yield "first step"
-    click(page.get_by_role("radio", name="Install a model"), then=page.get_by_text("without a server or key"))
+    click(
+        page.get_by_role("radio", name=re.compile("Install a model|Use the installed model")),
+        then=page.get_by_text("without a server or key"),
+    )
     yield "install"
     click(page.get_by_role("radio", name="Connect a server"), then=page.get_by_label("Base URL"))
     yield "connect"

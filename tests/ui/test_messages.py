@@ -25,11 +25,14 @@ SERVER = {"headers.py", "operations.py", "middleware.py"}
 """Modules that answer programs and browsers before there is a page."""
 NAMES = {"Footnote", "Pasted text.md", "Open WebUI", "Markdown", "Say yes.", "MRR, 95 %"} | {
     "The page that you have requested does not seem to exist. Running the app's main page.",
+    "Streamlit server is not responding. Are you connected to the internet?",
+    "Is Streamlit still running? If you accidentally stopped Streamlit, just restart it in your terminal:",
+    *("footnote backup FILE", "footnote --data FOLDER restore FILE"),
     *("RecursiveCharacterTextSplitter", "MarkdownHeaderTextSplitter", "Ctrl+Shift+O"),
     *("Accept-Language", "{} · Footnote"),
     *("Recall@1", "Recall@5", "Recall@10"),
 }
-"""Names, what is asked of a model, and what Streamlit says in English."""
+"""Names, commands, what is asked of a model, and what Streamlit says in English."""
 
 
 def reads_like_text(text: str) -> bool:

@@ -101,7 +101,8 @@ def model_in_use(settings: Settings) -> str:
         return _("Answers are written by **{name}**, on this computer.", name=label(name))
     if any(catalog.is_installed(offer, settings.model_cache) for offer in OFFERS):
         return _(
-            "No model is in use: Footnote shows matching passages. One is installed: choose “Use this model”."
+            "No model is connected: Footnote shows matching passages. One is installed: choose "
+            "“Use this model”."
         )
     return _(
         "No model is connected: Footnote shows matching passages. Install one here, or connect any "

@@ -43,7 +43,7 @@ def test_what_one_did_is_shown_without_the_name_of_what_was_deleted(here: Worksp
         "**Deleted a document** · This computer",
         "**Downloaded an original file** · This computer",
     ]
-    assert "API key of the model server and Passages per answer" in words(at)
+    assert "API key of the model server" in words(at) and "llm_api_key" not in words(at)
     assert "secret" not in words(at) and f"ID {record.id}" in words(at)
     assert "Open chat · File format: md" in words(at)  # it is still there
 

@@ -19,7 +19,7 @@ def test_a_document_tells_what_it_says_of_itself_with_the_words(page, here: Work
 def test_a_period_is_written_in_the_language_of_the_page():
     with in_language("ko"):
         *_title, shown = lines([DocumentFact("period", "2024-03-01/2027-02-28")], "")
-    assert "2024. 3. 1. ~ 2027. 2. 28." in shown
+    assert "2024. 3. 1. ~ 2027. 2. 28." in shown.replace("\\", "")
 
 
 def test_words_of_a_document_stay_text_and_long_lists_are_cut():

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag.models.local.catalog import HUB_MODELS
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
@@ -30,16 +29,6 @@ def test_a_model_is_offered_with_its_size_and_memory_before_it_is_installed(page
     choose(at, INSTALL)
     assert not at.exception
     assert "of memory when running" in words(at)
-
-
-def test_a_model_that_is_there_is_offered_to_be_used(page: Page, here: Workspace):
-    model = HUB_MODELS[0].path(services.services().settings.model_cache)
-    names = [option.content for option in page().segmented_control(key=WAY).options]
-    assert any("Install a model" in name for name in names)
-    model.parent.mkdir(parents=True)
-    model.write_bytes(b"GGUF")
-    names = [option.content for option in page().segmented_control(key=WAY).options]
-    assert any("Use the installed model" in name for name in names)
 
 
 def test_the_offer_stands_in_one_line_above_the_first_document(page: Page, here: Workspace):

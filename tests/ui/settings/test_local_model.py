@@ -66,6 +66,15 @@ def test_what_it_costs_is_said_before_it_is_installed(empty: Path, page: Page):
     assert f"Install {QWEN_1_5B.name} (1.1 GB to download)" in [button.label for button in at.button]
 
 
+def test_a_model_that_is_there_is_offered_to_be_used_on_the_start_page(empty: Path, page: Page):
+    def ways() -> str:
+        return " ".join(page().segmented_control(key="first-model-way").options)
+
+    assert "Install a model" in ways()
+    lay(empty)
+    assert "Use the installed model" in ways() and "Install a model" not in ways()
+
+
 def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
     coming = lay(empty).rename(QWEN_1_5B.path(empty).with_suffix(".partial"))
     with coming.open("r+b") as file:
