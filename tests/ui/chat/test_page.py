@@ -343,7 +343,7 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert at.title and here.chats() == [] and "“항구 보고서” deleted." in words(at)
     at.button(key="undo-delete").click().run()
     assert [chat.title for chat in here.chats()] == ["항구 보고서"]
-    assert at.query_params["chat"] == [turn.conversation_id]  # it is open again
+    assert at.query_params["chat"] == turn.conversation_id  # it is open again
     at.button(key="delete-chat").click().run()
     here.deletions.finish()
     assert here.conversations.list() == []

@@ -62,7 +62,8 @@ def dialog(here: Workspace) -> Page:
 
 
 def press(at: AppTest, name: str) -> AppTest:
-    return next(one for one in at.button if one.label.replace("\\", "") == name).click().run()
+    """Press a button, the last of its name: that of a panel, after those of the page."""
+    return [one for one in at.button if one.label.replace("\\", "") == name][-1].click().run()
 
 
 def buttons(at: AppTest) -> list[str]:
