@@ -75,8 +75,12 @@ class Deletions:
     def finish(self) -> None:
         """Delete all that waits now."""
         while (waiting := self.latest) is not None:
-            waiting.timer.cancel()
-            self._finish(waiting)
+            self.complete(waiting)
+
+    def complete(self, waiting: WaitingDeletion) -> None:
+        """Delete now what is no longer offered to be undone; nothing where that was done, or undone."""
+        waiting.timer.cancel()
+        self._finish(waiting)
 
     def _finish(self, waiting: WaitingDeletion) -> None:
         """Delete, then show again what could not be deleted; what was undone meanwhile stays."""

@@ -42,8 +42,9 @@ def test_one_is_offered_to_be_undone_for_less_long_than_it_can_be(deleted):
     longer.start("b.md", ["b"], deleted.append)
     offered = longer.offered()
     assert offered is not None and offered[0].said == "b.md" and 0 < offered[1] <= 60
-    longer.undo()
-    assert longer.offered() is None
+    longer.complete(offered[0])
+    longer.complete(offered[0])
+    assert longer.offered() is None and deleted == ["b"]
 
 
 def test_one_that_cannot_be_deleted_does_not_keep_the_others(deleted):

@@ -177,6 +177,8 @@ def _said(waiting: WaitingDeletion) -> str:
 
 def _take_away(deletions: Deletions, waiting: WaitingDeletion) -> None:
     offered = deletions.offered()
+    if offered is None:  # a click before this was worked on before it
+        deletions.complete(waiting)
     if offered is None or offered[0] is not waiting:
         st.rerun()
 
