@@ -58,6 +58,8 @@ LIBRARY = {
     "read_missing_facts": None,
     "rebuild_vectors": None,
     "recover": None,
+    "scrub": None,
+    "scrub_due": None,
     "sweep_originals": None,
     "reindex": None,
     "add_description": lambda my, ids: my.add_description(
