@@ -40,9 +40,16 @@ def test_steps_add_up():
         "전년 동기 대비 얼마나 늘었나요?",
         "前年同期比では？",
         "And the services?",
+        "이전 해지 조건은 무엇인가요?",
+        "직전 해당 조항은요?",
+        "충전년도는 언제인가요?",
+        "11年前の契約は？",
+        "What happened in the year before the merger?",
+        "Is a notice one year before the end required?",
+        "What is planned for next year?",
     ],
 )
-def test_a_comparison_keeps_its_period(question: str):
+def test_a_comparison_or_another_question_takes_no_step(question: str):
     assert relative_period(question, [("user", ENGLISH)]) == ""
 
 
