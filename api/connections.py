@@ -38,6 +38,7 @@ class LimitedConnection(HttpToolsProtocol):
     _begun = False  # a head has begun and is not over
     _refusal = (400, NOT_HTTP)  # of what the parser does not read
     _answering: RequestResponseCycle | None = None  # the request that is, or was last, with the application
+    _refused = False  # what comes is not read any more
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a head."""
@@ -53,6 +54,8 @@ class LimitedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what came: a part of a head, of a body, or of one whose request is answered already."""
+        if self._refused:
+            return
         if self._head is None and (self.cycle is None or self.cycle.response_complete):
             self._head = self.loop.call_later(HEAD_SECONDS, self._on_late_head)
         self._head_bytes += len(data)
@@ -150,6 +153,7 @@ class LimitedConnection(HttpToolsProtocol):
             and (before is not self.cycle or not before.more_body)
         ):
             self.cycle.keep_alive = False
+            self._refused = True
             return
         within = before is not None and before.more_body and not self._begun
         if not (within and before is not None and before.response_started):
