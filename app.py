@@ -20,6 +20,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.application import routes as api_routes
 from api.connections import limit_connections
+from api.draining import draining
 from api.operations import admits_to_metrics, limit_malloc_arenas, operation_routes
 from api.security import SecurityMiddleware
 from rag.errors import SettingsError
@@ -33,7 +34,7 @@ from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
 from ui.server.headers import security_headers, server_error
-from ui.server.services import close, owner_of, services
+from ui.server.services import begin_stop, close, owner_of, services
 
 log = logging.getLogger("footnote")
 
@@ -77,7 +78,8 @@ async def _lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     limit_malloc_arenas()
     stopped = threading.Event()
     threading.Thread(target=_warm_up, args=[stopped], name="warm-up", daemon=True).start()
-    yield {}
+    with draining(begin_stop):
+        yield {}
     stopped.set()
     close()
 

@@ -14,6 +14,7 @@ from starlette.middleware import Middleware
 
 from api.application import routes
 from api.connections import LimitedConnection
+from api.draining import draining
 from api.operations import limit_malloc_arenas, operation_routes
 from api.problems import on_http_error, on_unexpected
 from api.security import HEADERS, SecurityMiddleware
@@ -41,7 +42,8 @@ def create_app(
         started()
         stopped = threading.Event()
         threading.Thread(target=_warm_up, args=[services, stopped], name="warm-up", daemon=True).start()
-        yield
+        with draining(services.begin_stop):
+            yield
         stopped.set()
 
     guard = Middleware(

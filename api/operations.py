@@ -143,11 +143,16 @@ def may_see_metrics(headers: Mapping[str, str], client: str, token: str, *, loca
 
 
 def readiness(services: Opened) -> dict[str, CheckResult]:
-    """Return the checks of database, index, embedding, model, originals and disk."""
+    """Return the checks of database, index, embedding, model, originals and disk.
+
+    A process that was told to stop is not ready, whatever else is.
+    """
     try:
         server = services()
     except FootnoteError as error:
         return {"database": CheckResult(False, type(error).__name__)}
+    if server.stopping:
+        return {"process": CheckResult(False, "told to stop")}
     return run_checks(
         {
             "database": lambda: _database(server),

@@ -106,6 +106,8 @@ class Services:
         self.backups = BackupSchedule(self.jobs, lambda: self.settings, server_log, self.metrics.backup)
         self.warm = False
         """True once background work has started and every open library is repaired."""
+        self.stopping = False
+        """True once the process was told to stop; it may serve a while longer."""
         self.looking = threading.Lock()
         """Lock held while open libraries are read, and while they are closed."""
         self._schedule = Scheduler(self._tick, seconds=TICK_SECONDS)
@@ -341,6 +343,12 @@ class Services:
         """Tell this computer's commands where the HTTP interface answers, and the token to show there."""
         self._announced = LocalServer(url, self.local_token)
         self._announced.announce(self.database.directory)
+
+    def begin_stop(self) -> float:
+        """Tell that this process is going to stop; return the seconds in which it still serves."""
+        self.stopping = True
+        log.info("Told to stop: serving for %g more seconds", self.settings.drain_seconds)
+        return self.settings.drain_seconds
 
     def close(self) -> None:
         """Stop the jobs and close the data directory.

@@ -373,6 +373,13 @@ class Settings(BaseSettings):
         description="Documents that this process reads at once; it embeds half as many. 0 leaves both to "
         "`footnote work`. None reads two and embeds one.",
     )
+    drain_seconds: float = Field(
+        0.0,
+        ge=0,
+        le=3600,
+        description="Seconds for which a server goes on serving after SIGTERM. `/readyz` answers 503 "
+        "meanwhile, so that a proxy sends people elsewhere.",
+    )
     shutdown_seconds: float = Field(
         10.0,
         validation_alias=_renamed("stop_seconds"),

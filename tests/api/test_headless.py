@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 from api import headless
 from rag.errors import LLMError
 from tests.api.conftest import ApiServer
+from tests.api.serving import serving
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,28 @@ def test_it_tells_whether_it_is_ready_and_counts_for_this_machine_alone(served: 
     told = httpx.get(f"{served.url}/metrics")
     assert 'footnote_documents{state="ready"}' in told.text
     assert httpx.get(f"{served.url}/metrics", headers={"via": "proxy"}).status_code == 403
+
+
+def test_told_to_stop_it_is_not_ready_yet_serves_until_it_has_been_drained(tmp_path: Path):
+    with serving(tmp_path, FOOTNOTE_DRAIN_SECONDS="3600") as server, server.client() as client:
+        server.process.terminate()
+        while (ready := client.get("/readyz")).status_code == 200:
+            pass
+        assert ready.json() == {
+            "ready": False,
+            "checks": {"process": {"usable": False, "state": "told to stop"}},
+        }
+        with server.client("bob") as other:  # over a new connection
+            assert other.get("/api/documents").status_code == 200
+        server.process.terminate()
+        server.process.wait(60)
+
+
+def test_a_drained_server_ends_without_being_told_again(tmp_path: Path):
+    with serving(tmp_path, FOOTNOTE_DRAIN_SECONDS="0.5") as server:
+        server.process.terminate()
+        server.process.wait(60)
+        assert "Told to stop: serving for 0.5 more seconds" in server.log.read_text()
 
 
 def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -56,6 +57,22 @@ def ended(server: Server) -> Message:
     answer = conversations.messages(conversations.list()[0].id)[-1]
     database.close()
     return answer
+
+
+def test_told_to_stop_it_is_not_ready_yet_serves_the_page_until_it_is_told_again(tmp_path: Path):
+    with serving(tmp_path, FOOTNOTE_DRAIN_SECONDS="3600") as server:
+        wait_for_status(f"{server.url}/readyz", 200)
+        server.process.terminate()
+        wait_for_status(f"{server.url}/readyz", 503)
+        assert httpx.get(f"{server.url}/").status_code == 200
+        assert server.process.poll() is None
+        server.process.terminate()
+        assert server.process.wait(START) == -signal.SIGTERM
+
+
+def wait_for_status(url: str, status: int) -> None:
+    while httpx.get(url, timeout=START).status_code != status:
+        time.sleep(0.1)
 
 
 def lines(server: Server) -> list[dict[str, object]]:

@@ -125,6 +125,14 @@ def owner_of(session_id: str) -> str | None:
     return None if _opened is None else _opened.sessions.owner_of(session_id)
 
 
+def begin_stop() -> float:
+    """Tell that this server is going to stop; return the seconds in which it still serves.
+
+    It does not wait for services that are being opened: those stop at once.
+    """
+    return 0.0 if _opened is None else _opened.begin_stop()
+
+
 def close() -> None:
     """Close the server's services; the next call of `services` opens them again."""
     global _opened
