@@ -430,14 +430,33 @@ def _due(revision: str | None, where: object) -> bool:
     return revision != known[-1]
 
 
+def try_sharing(url: str, sharing: Sharing) -> None:
+    """Raise DataDirectoryLocked where the processes that use a ledger on a server refuse one more like this.
+
+    Raises another StorageError where the server does not let us in. Nothing is written.
+    """
+    engine = postgres.engine(url)
+    try:
+        with postgres.explained():
+            fence = _fence(engine, sharing)
+            fence.acquire()
+            fence.release()
+    finally:
+        engine.dispose()
+
+
+def _fence(engine: Engine, sharing: Sharing) -> ServerFence:
+    common = {**sharing.common, "the version of Footnote": migrations.revisions()[-1]}
+    return ServerFence(engine, replace(sharing, common=common))
+
+
 def _remote(url: str, sharing: Sharing) -> tuple[Engine, ServerFence]:
     """Make the engine of a ledger on a server, fenced before anything is written.
 
     Processes that share it are of one version, so that none finds a ledger that another has migrated.
     """
     engine = postgres.engine(url)
-    common = {**sharing.common, "the version of Footnote": migrations.revisions()[-1]}
-    fence = ServerFence(engine, replace(sharing, common=common))
+    fence = _fence(engine, sharing)
     with postgres.explained():
         fence.acquire()
         try:

@@ -22,7 +22,9 @@ from rag.models.local.catalog import ModelChoice
 from rag.models.local.server import free_memory
 from rag.models.packaged.catalog import find, is_ready
 from rag.settings import Settings, redacted
+from rag.sharing import sharing_of
 from storage import postgres, sqlite
+from storage.database import try_sharing
 from storage.errors import DataDirectoryLocked
 from storage.lock import DataDirectoryLock
 
@@ -33,8 +35,8 @@ GOOD_MEMORY = 1_000_000_000  # bytes: the app with its embedding model
 LANGUAGES = ("eng", "kor", "jpn")
 LIST_SECONDS = 10
 DOCTOR = """Check Python, disk, memory, the port, models, Tesseract, LibreOffice, database, originals, vector
-store and the lock of the data directory. Nothing is changed. The exit status is 1 where Footnote cannot
-work."""
+store, the lock of the data directory, and whether several processes may share the ledger. Nothing is changed.
+The exit status is 1 where Footnote cannot work."""
 Level = Literal["ok", "warning", "failed"]
 MARKS: dict[Level, str] = {"ok": "ok", "warning": "!", "failed": "FAILED"}
 
@@ -86,6 +88,7 @@ def checks(settings: Settings, port: int) -> dict[str, Callable[[], Finding]]:
         "database": lambda: check_database(settings),
         "originals": lambda: check_originals(settings),
         "vector store": lambda: check_vector_store(settings),
+        "several processes": lambda: check_sharing(settings),
     }
 
 
@@ -250,6 +253,18 @@ def check_vector_store(settings: Settings) -> Finding:
         if finding.level != "ok":
             return finding
     return Finding("ok", f"{settings.vector_store} can be used.")
+
+
+def check_sharing(settings: Settings) -> Finding:
+    """Check whether several processes may use the ledger, and that those which do admit one like this."""
+    if not settings.database_url:
+        return Finding("ok", "One process has the ledger, which is in the data directory.")
+    sharing = sharing_of(settings)
+    if sharing.together:
+        try_sharing(settings.database_url, sharing)
+        return Finding("ok", "May use this ledger: originals and indexes are shared.")
+    cure = "For several processes change that: docs/operator/scaling.md."
+    return Finding("warning" if settings.objects else "ok", f"One has the ledger. {sharing.missing}", cure)
 
 
 def _sqlite_file(path: Path, cure: str) -> Finding:

@@ -5,11 +5,14 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from rag import cli
+from rag.settings import load
+from rag.sharing import open_ledger
 from storage.lock import DataDirectoryLock
 from tests.s3 import Link, environment, new_address
 from tests.storage.postgres import programs, running
@@ -17,6 +20,7 @@ from tests.storage.postgres import programs, running
 CHECKS = [
     *("Python", "disk", "memory", "port", "embedding model", "language model"),
     *("Tesseract", "LibreOffice", "data directory", "database", "originals", "vector store"),
+    "several processes",
 ]
 TEXT = "# Castle\n\nThe castle of Aldenburg was built in 1432.\n"
 
@@ -118,6 +122,32 @@ def test_a_ledger_on_a_server_is_reached(capsys, tmp_path: Path, monkeypatch: py
         monkeypatch.setenv("FOOTNOTE_DATABASE_URL", server.url)
         status, found = doctor(capsys, tmp_path / "data")
         assert (status, found["database"]["found"]) == (0, "Its server answers.")
+
+
+def test_what_several_processes_do_not_share_is_named_and_then_what_differs_from_the_running_ones(
+    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if programs() is None:
+        pytest.skip("no initdb here: install PostgreSQL")
+
+    def sharing() -> tuple[str, str]:
+        found = doctor(capsys, tmp_path / "data")[1]["several processes"]
+        return found["level"], found["found"]
+
+    assert sharing()[0] == "ok"
+    with running() as server:
+        monkeypatch.setenv("DATABASE_URL", server.url)
+        level, found = sharing()
+        assert level == "ok" and "FOOTNOTE_OBJECTS is not set" in found
+        monkeypatch.setenv("FOOTNOTE_OBJECTS", f"file://{tmp_path}/shared")
+        level, found = sharing()
+        assert level == "warning" and "FOOTNOTE_VECTOR_STORE is chroma" in found
+        monkeypatch.setenv("FOOTNOTE_VECTOR_STORE", "lance-objects")
+        with closing(open_ledger(load({"data": tmp_path / "other"}))):
+            assert sharing() == ("ok", "May use this ledger: originals and indexes are shared.")
+            monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "static-multilingual")
+            level, found = sharing()
+            assert level == "failed" and "other values of: FOOTNOTE_EMBEDDING_MODEL" in found
 
 
 def test_a_data_directory_within_a_file_fails_with_what_to_choose(capsys, tmp_path: Path):
