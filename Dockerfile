@@ -18,7 +18,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin footnote \
  && install -d /etc/footnote \
- && install -d -o footnote -g footnote -m 0700 /data
+ && install -d -o footnote -g footnote -m 0700 /data /shared
 COPY --from=build /opt/footnote /opt/footnote
 COPY --from=build /opt/models /opt/models
 ENV PATH=/opt/footnote/bin:$PATH \
