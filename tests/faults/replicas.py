@@ -75,6 +75,7 @@ class Cluster:
     postgres: Postgres
     llm: FakeLLM
     embeddings: FakeEmbeddings
+    given: dict[str, Any] = field(default_factory=dict)
     members: list[Member] = field(default_factory=list)
 
     def settings(self, name: str) -> Settings:
@@ -91,7 +92,7 @@ class Cluster:
             raptor="off",
             citation_judge="off",
             korean_japanese_analyzers="off",
-            shutdown_seconds=0.0,
+            **{"shutdown_seconds": 0.0, **self.given},
         )
 
     def members_of(self, command: Sequence[str], count: int = 1) -> list[Member]:
@@ -147,10 +148,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, postgres: Postgres) -> Iterator[Cluster]:
-    """Make the shared parts, and end what was started with them."""
+def cluster(folder: Path, postgres: Postgres, **given: Any) -> Iterator[Cluster]:
+    """Make the shared parts, with the `given` settings, and end what was started with them."""
     with FakeLLM(keeps_questions=True) as llm, FakeEmbeddings() as embeddings:
-        made = Cluster(folder, postgres, llm, embeddings)
+        made = Cluster(folder, postgres, llm, embeddings, given)
         try:
             yield made
         finally:
