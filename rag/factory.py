@@ -43,6 +43,7 @@ from rag.retrieval.rerank.registry import NONE as NO_RERANKER
 from rag.retrieval.rerank.registry import RerankerParts, automatic_reranker, choose_reranker
 from rag.retrieval.weights import describe_weights
 from rag.settings import LOCAL_OWNER, RetrieverName, Settings
+from rag.sharing import place_of
 from rag.text.tokenize import find
 from storage.database import Database
 from storage.originals import OriginalsPlace, open_originals, shared_folder
@@ -145,6 +146,7 @@ def make_library(
         recognition=60 * settings.ocr_minutes,
         most_passages=settings.document_passages,
         originals=make_originals(settings, database.directory).of(owner),
+        place=partial(place_of, settings.objects),
     )
 
 

@@ -39,7 +39,7 @@ def sharing_of(settings: Settings) -> Sharing:
             )
         )
     common = {
-        "FOOTNOTE_OBJECTS": _place(settings.objects),
+        "FOOTNOTE_OBJECTS": place_of(settings.objects),
         "FOOTNOTE_EMBEDDING_MODEL": settings.embedding_model,
         "FOOTNOTE_KOREAN_JAPANESE_ANALYZERS": ", ".join(_analysers(settings)),
     }
@@ -68,8 +68,8 @@ def folder_id(folder: Path) -> str:
         return path.read_text()
 
 
-def _place(address: str) -> str:
-    """Return what tells a place of originals from another: the id of a folder, else the address."""
+def place_of(address: str) -> str:
+    """Return what tells a place of documents from another: the id of a folder, else the address."""
     parts = urlsplit(address)
     return folder_id(Path(unquote(parts.path))) if parts.scheme == FOLDER else address
 

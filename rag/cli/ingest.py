@@ -102,6 +102,7 @@ def _reindex_command(settings: Settings, options: Options) -> int:
     with open_library(settings) as library:
         if options.words:
             library.indexes.words.clear()
+            library.indexes.words.recover()
         library.recover()
         if options.words:
             print(f"The words of {len(library.indexes.words.ids()):,} passages are indexed anew.")

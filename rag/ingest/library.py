@@ -168,7 +168,9 @@ class Library:
         recognition: float = OCR_SECONDS,
         most_passages: int = MOST_PASSAGES,
         originals: Originals | None = None,
+        place: Callable[[], str] = lambda: "",
     ):
+        self._place = place
         self.owner, self.queue = owner, database.queue
         self.documents, self.collections = Documents(database, owner), Collections(database, owner)
         self.figures = Figures(database, owner)
@@ -458,7 +460,7 @@ class Library:
         """Return whether the files of open indexes are to be checked, or compared with the ledger."""
         if not self._shared:
             return self.indexes.words_due()
-        return self.indexes.words_damaged or _is_due(self.documents.index_state(COMPARED))
+        return self.indexes.words_damaged or _is_due(self.documents.index_state(COMPARED), self._place())
 
     def scrub(self) -> None:
         """Check the word index, and what else is due; make what is damaged anew."""
@@ -468,17 +470,17 @@ class Library:
             self._compare_if_due()
 
     def _compare_if_due(self) -> None:
-        """Compare originals and indexes with the ledger where no process has done so for a day."""
-        before = self.documents.index_state(COMPARED)
-        claim = {**_until(CLAIMED), "by": secrets.token_hex(8)}
-        if not _is_due(before) or self._states.begin(COMPARED, claim, after=before) != claim:
+        """Compare originals and indexes with the ledger where no process has done so there for a day."""
+        place, before = self._place(), self.documents.index_state(COMPARED)
+        claim = {**_until(CLAIMED), "place": place, "by": secrets.token_hex(8)}
+        if not _is_due(before, place) or self._states.begin(COMPARED, claim, after=before) != claim:
             return  # another process has done it, or does it
         self.indexes.refresh()
         self.sweep_originals()
         self.indexes.recover()
         self.indexes.sweep()
         self.forest.recover()
-        self._states.begin(COMPARED, _until(COMPARED_EVERY), after=claim)
+        self._states.begin(COMPARED, {**_until(COMPARED_EVERY), "place": place}, after=claim)
 
     def sweep_originals(self) -> None:
         """Delete originals that no document names; where their store is away, another time."""
@@ -686,8 +688,13 @@ def _until(time_from_now: timedelta) -> dict[str, str]:
     return {"until": (datetime.now(UTC) + time_from_now).isoformat()}
 
 
-def _is_due(compared: Mapping[str, str] | None) -> bool:
-    return compared is None or datetime.now(UTC) >= datetime.fromisoformat(compared["until"])
+def _is_due(compared: Mapping[str, str] | None, place: str) -> bool:
+    """Return whether the index at a place is to be compared: after a move or a restore at once."""
+    return (
+        compared is None
+        or compared.get("place") != place
+        or datetime.now(UTC) >= datetime.fromisoformat(compared["until"])
+    )
 
 
 def _with_progress(steps: LoadSteps) -> Generator[IngestProgress, None, LoadedDocument]:

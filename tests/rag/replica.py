@@ -177,7 +177,7 @@ class Acting:
     def have_compared(self, *, due: bool) -> None:
         """Note in the ledger that originals and indexes were just compared, or are due to be."""
         until = "2026-01-01T00:00:00+00:00" if due else "2999-01-01T00:00:00+00:00"
-        self._library.documents.set_index_state("compared", {"until": until})
+        self._library.documents.set_index_state("compared", {"until": until, "place": ""})
 
     def close(self) -> None:
         self._held.close()
