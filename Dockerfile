@@ -33,6 +33,6 @@ VOLUME /data
 EXPOSE 8501
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["python3", "-c", \
-  "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/healthz', timeout=4)"]
+  "import urllib.request; urllib.request.urlopen('http://localhost:8501/healthz', timeout=4)"]
 ENTRYPOINT ["footnote"]
 CMD ["serve"]

@@ -11,7 +11,8 @@ import yaml
 from rag.settings import Settings
 from rag.sharing import sharing_of
 
-MANY = Path(__file__).parents[1] / "deploy" / "many"
+ROOT = Path(__file__).parents[1]
+MANY = ROOT / "deploy" / "many"
 COMPOSE = yaml.safe_load((MANY / "compose.yaml").read_text())
 HAPROXY = (MANY / "haproxy.cfg").read_text()
 PROGRAMS = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
@@ -58,10 +59,22 @@ def test_the_settings_of_the_compose_file_let_its_processes_share_one_ledger(tmp
         assert float(one["stop_grace_period"].rstrip("s")) >= patience + 10, name
 
 
+def test_the_image_asks_for_its_health_by_a_name_that_every_example_lets_in():
+    (asked,) = re.findall(r"http://([\w.]+):8501/healthz", (ROOT / "Dockerfile").read_text())
+    page = (ROOT / "docs" / "operator" / "container.md").read_text()
+    examples = re.findall(r'STREAMLIT_SERVER_ALLOWED_HOSTS="([^"]+)"', page)
+    examples += [
+        one["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"]
+        for one in OURS.values()
+        if one["command"][0] == "serve"
+    ]
+    assert len(examples) == 3 and all(asked in names.split() for names in examples)
+
+
 def test_each_process_of_the_compose_file_has_a_data_directory_of_its_own_and_is_walled_in():
     places = [volume for one in OURS.values() for volume in one["volumes"] if volume.endswith(":/data")]
     assert len(places) == len(set(places)) == len(OURS)
     assert {place.partition(":")[0] for place in places} <= set(COMPOSE["volumes"])
     for one in OURS.values():
         assert one["read_only"] and one["cap_drop"] == ["ALL"]
-    assert "/data /shared" in (MANY.parents[1] / "Dockerfile").read_text()  # which its user may write
+    assert "/data /shared" in (ROOT / "Dockerfile").read_text()  # which its user may write
