@@ -1,12 +1,10 @@
 """Two processes behind haproxy as `deploy/` sets it up: one is drained and stopped, and nothing is lost."""
 
 import re
-import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -15,16 +13,13 @@ import pytest
 from rag.services import Services
 from rag.settings import LOCAL_OWNER
 from storage.keys import ApiKeys
-from tests.e2e.conftest import free_port
-from tests.faults.replicas import SECONDS, SERVE, WORK, Cluster, Member, cluster, until
+from tests.faults.haproxy import COOKIE, HAPROXY, MISSING, proxy
+from tests.faults.replicas import SECONDS, SERVE, WORK, Cluster, cluster, until
 from tests.rag.fake_llm import Reply
 from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
 
 pytestmark = pytest.mark.timeout(600)
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "many" / "haproxy.cfg"
-HAPROXY = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
-COOKIE = "FOOTNOTE_SERVER"
 ANSWER = (
     "The moat of the castle is nine metres deep [1]. It is full of cold water, and of carp, and of frogs."
 )
@@ -33,39 +28,11 @@ ANSWER = (
 @pytest.fixture
 def members(tmp_path: Path) -> Iterator[Cluster]:
     if HAPROXY is None:
-        pytest.skip("needs haproxy (Debian: apt install haproxy)")
+        pytest.skip(MISSING)
     if WITHOUT_SERVER:
         pytest.skip(postgres.MISSING)
     with postgres.running() as server, cluster(tmp_path, server, drain_seconds=3600.0) as made:
         yield made
-
-
-@contextmanager
-def proxy(folder: Path, servers: list[Member]) -> Iterator[str]:
-    """Run haproxy by the example, with addresses of ours."""
-    port = free_port()
-    text = EXAMPLE.read_text().replace("bind :80\n", f"bind 127.0.0.1:{port}\n")
-    for number, member in enumerate(servers, 1):
-        text = text.replace(f"serve-{number}:8501", member.url.removeprefix("http://"))
-    config = folder / "haproxy.cfg"
-    config.write_text(text)
-    with (folder / "haproxy.log").open("wb") as log:
-        process = subprocess.Popen([str(HAPROXY), "-db", "-f", str(config)], stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until(lambda: process.poll() is not None or is_ready(url))
-        assert process.poll() is None, (folder / "haproxy.log").read_text()
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 class Uploads:
@@ -111,7 +78,7 @@ def test_a_process_behind_a_proxy_is_drained_and_stopped_and_nothing_is_lost(
     members.members_of(WORK)
     headers = {"Authorization": f"Bearer {secret}"}
     with (
-        proxy(tmp_path, servers) as url,
+        proxy(tmp_path, [one.url for one in servers]) as url,
         httpx.Client(base_url=url, headers=headers, timeout=SECONDS) as person,
         httpx.Client(base_url=url, headers=headers, timeout=SECONDS) as others,
     ):
