@@ -25,19 +25,20 @@ _NAME = text("SELECT set_config('application_name', :name, false)")
 _ALONE = text("SELECT pg_try_advisory_lock(:key)")
 _TOGETHER = text("SELECT pg_try_advisory_lock_shared(:key)")
 _VALUE = text("SELECT pg_advisory_lock_shared(:name, :value)")
-_HERE = "pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 _HOLDER = text(
-    f"""
+    """
     SELECT application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND {_HERE}
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (classid::bigint << 32) | objid::bigint = :key
-    """  # noqa: S608 - no value is in it
+    """
 )
 _VALUES = text(
-    f"""
+    """
     SELECT classid::bigint, objid::bigint FROM pg_locks
-    WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND {_HERE} AND classid::bigint IN :names
-    """  # noqa: S608 - no value is in it
+    WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND classid::bigint IN :names
+    AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    """
 ).bindparams(bindparam("names", expanding=True))
 
 

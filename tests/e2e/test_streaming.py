@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import PATIENCE, Visitor, click
+from tests.e2e.visitor import PATIENCE, Visitor, again, click
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
@@ -145,8 +145,11 @@ def test_the_input_has_the_focus_a_key_leads_to_the_chats_and_the_end_is_read_al
     page = visitor.page
     box = page.get_by_placeholder("Ask your documents")
     expect(box).to_be_focused()
-    page.keyboard.press("Control+k")
-    expect(page.get_by_placeholder("Search chats")).to_be_focused()
+    search = page.get_by_placeholder("Search chats")
+    again(
+        lambda _: page.keyboard.press("Control+k"),
+        lambda patience: expect(search).to_be_focused(timeout=patience),
+    )
     visitor.ask("How many containers were handled?")
     visitor.finished(1)
     expect(page.get_by_role("status").filter(has_text="The answer has ended.")).to_have_count(1)
