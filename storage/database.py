@@ -267,14 +267,17 @@ class Database:
     def excluding(self, owner: str) -> Iterator[None]:
         """Keep other processes out of what they, too, do for an owner only in here; write as usual meanwhile.
 
-        In a ledger on SQLite there are no others.
+        In a ledger on SQLite there are no others. The connection is none of the pool's: who waits in here for
+        one of these would keep it from those that would let them go on.
         """
         if self._embedded:
             yield
             return
-        with self._explained(), self._engine.connect() as connection, connection.begin():
-            postgres.exclude_others(connection, owner)
-            yield
+        with self._explained(), self._engine.connect() as connection:
+            connection.detach()  # closed at the end
+            with connection.begin():
+                postgres.exclude_others(connection, owner)
+                yield
 
     def _confirm_locks(self) -> None:
         self._lock.confirm()

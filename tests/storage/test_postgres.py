@@ -1,6 +1,8 @@
 """What goes wrong on a database server is told in sentences that name neither its host nor its rows."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 
 import pytest
 from sqlalchemy import text
@@ -21,6 +23,20 @@ def test_the_owner_of_a_lock_is_waited_for_and_other_owners_are_not(database, mo
             Conversations(database, "ann").create("hers")
         with pytest.raises(StorageBusy), database.writing():
             pass
+
+
+@ON_POSTGRESQL
+def test_many_owners_at_once_write_while_they_exclude_others(database):
+    people = [f"person{number}" for number in range(30)]  # twice what the pool has
+    all_in_there = Barrier(len(people))
+
+    def work(owner):
+        with database.excluding(owner):
+            all_in_there.wait(60)
+            return Conversations(database, owner).create("mine").id
+
+    with ThreadPoolExecutor(len(people)) as threads:
+        assert len(set(threads.map(work, people))) == len(people)
 
 
 def test_a_server_that_is_away_is_named_by_its_setting_and_not_its_address(server, directory):
