@@ -433,9 +433,7 @@ class Library:
         record = self.documents.get(document_id)
         chunk_ids, nodes = self.documents.chunk_ids_of(document_id), self.forest.nodes_of(document_id)
         self.documents.delete(document_id)
-        self._drop_original(record.sha256)
-        self.indexes.forget(chunk_ids)
-        self.forest.forget(nodes)
+        self._forget(chunk_ids, nodes, record.sha256)
 
     def recover(self) -> list[str]:
         """Make originals and indexes agree with the ledger; return the ids of unfinished documents.
@@ -658,9 +656,7 @@ class Library:
         )
         nodes = self.forest.nodes_of(replaced.id)
         self.documents.promote(record.id)
-        self._drop_original(replaced.sha256)
-        self.indexes.forget(old_ids)
-        self.forest.forget(nodes)
+        self._forget(old_ids, nodes, replaced.sha256)
 
     def _each_chunk(self, document_id: str) -> Iterator[ChunkRecord]:
         return chain.from_iterable(self.documents.indexed_batches(document_id))
@@ -670,9 +666,14 @@ class Library:
         if ids and not self.documents.exists(document_id):
             self.indexes.forget(ids)
 
-    def _drop_original(self, sha256: str) -> None:
-        with self._adding:
-            self._delete_unnamed(sha256)
+    def _forget(self, chunk_ids: Sequence[str], nodes: Sequence[str], sha256: str) -> None:
+        """Remove the index entries and the original of a document that is gone; each even if others fail."""
+        try:
+            self.indexes.forget(chunk_ids)
+            self.forest.forget(nodes)
+        finally:
+            with self._adding:
+                self._delete_unnamed(sha256)
 
     def _delete_unnamed(self, sha256: str) -> None:
         """Delete an original that no document names; where its store is away, a sweep does it later."""
