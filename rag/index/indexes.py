@@ -335,7 +335,8 @@ def _entries(documents: Documents, ids: Iterable[str]) -> list[Entry]:
 class Indexes:
     """BM25 index, vector index and tree index over `documents`, each opened when it is first needed.
 
-    Where they are `shared` other processes write to them, too: `refresh` before a search or a write.
+    Where they are `shared` other processes write to them, too: `refresh` before a write, and
+    `refresh_for_search` before a search.
     """
 
     def __init__(
@@ -382,18 +383,26 @@ class Indexes:
     def refresh(self) -> None:
         """Have searches see what other processes have written, where the ledger says that there is any.
 
-        An index that was replaced or removed meanwhile is opened anew when it is next needed.
+        An index that was replaced or removed meanwhile is opened anew when it is next needed. Raises
+        StoreFailed while the store is away.
         """
         if not self.shared:
             return
         version = self._documents.index_version()
         with self._refreshing:
-            if version > self._seen:
+            if version != self._seen:  # smaller for a removed person who has come back
                 self._refresh_words()
                 made_with = self._documents.index_state(VECTORS) or {}
                 self._refresh_vectors(self._vectors, str(made_with.get("folder")))
                 self._refresh_vectors(self._tree, f"{made_with.get('folder')}-tree")
                 self._seen = version
+
+    def refresh_for_search(self) -> None:
+        """Do the same; while the store is away, searches go on in what is open."""
+        try:
+            self.refresh()
+        except StoreFailed as error:
+            log.info("Searches go on in the indexes that are open. %s", error)
 
     def _refresh_words(self) -> None:
         words = self._words.current

@@ -4,6 +4,7 @@ A search that reads a table in the store itself makes tens of requests. Files of
 a copy needs what is new since the last look, and the newest manifest last.
 """
 
+import logging
 import os
 import shutil
 import threading
@@ -19,9 +20,11 @@ from storage.errors import NotFound, StorageError
 from storage.object_store import ObjectStore
 
 MANIFESTS = "_versions"
+AWAY_SECONDS = 5.0  # after a failure, in which reads do not ask the store again
 KEPT_SECONDS = 60.0  # that a file stays in a copy after it is gone from the store: a search may still read it
 _LOOKS = 5  # at a table whose files are replaced meanwhile
 _PART = ".part"
+log = logging.getLogger(__name__)
 
 
 class TableObjects:
@@ -113,34 +116,64 @@ class TableObjects:
 
 
 class TableCopy:
-    """Copy of one table, brought in step with the store before it is read after a write."""
+    """Copy of one table, brought in step with the store before it is read after a write.
+
+    While the store is away it is read as it was last seen.
+    """
 
     def __init__(self, objects: TableObjects, store: ObjectStore, key: str, folder: Path, name: str):
         self._objects, self._store, self._key = objects, store, key
         self._folder, self._name = folder, name
         self._table: Any = None
         self._writes, self._seen = 1, 0
+        self._failed: StoreFailed | None = None
+        self._asked_again = 0.0  # time.monotonic() from which, after a failure, the store is asked again
         self._gone: dict[Path, float] = {}
         self._lock = threading.Lock()
 
     def note_write(self) -> None:
         """Have the next reader look at the store."""
+        self._writes, self._failed = self._writes + 1, None
+
+    def look(self) -> None:
+        """Look at the store for what others have written; raises StoreFailed while it is away."""
         self._writes += 1
+        with self._lock:
+            self._bring_in_step()
 
     def table(self) -> Any:
-        """Return the copied table as LanceDB opens it, with every write before this call."""
+        """Return the copied table as LanceDB opens it, with every write before this call.
+
+        While the store is away it is the table as it was seen last; raises StoreFailed where it never was.
+        """
         with self._lock:
-            if self._seen != self._writes:
-                writes = self._writes
-                with self._objects.reached():
-                    self._update()
+            try:
+                self._bring_in_step()
+            except StoreFailed:
                 if self._table is None:
-                    self._table = self._opened()
-                    self._objects.trim()
-                else:
-                    self._table.checkout_latest()
-                self._seen = writes
+                    raise
             return self._table
+
+    def _bring_in_step(self) -> None:
+        if self._seen == self._writes:
+            return
+        if self._failed is not None and time.monotonic() < self._asked_again:
+            raise StoreFailed(self._failed.args[0])
+        writes = self._writes
+        try:
+            with self._objects.reached():
+                self._update()
+        except StoreFailed as error:
+            self._failed, self._asked_again = error, time.monotonic() + AWAY_SECONDS
+            log.warning("The table %s is read as it was last seen. %s", self._name, error)
+            raise
+        self._failed = None
+        if self._table is None:
+            self._table = self._opened()
+            self._objects.trim()
+        else:
+            self._table.checkout_latest()
+        self._seen = writes
 
     def drop(self) -> None:
         """Remove the copy; the next reader fetches the table again."""

@@ -89,11 +89,11 @@ class LanceTable:
         return made
 
     def refresh(self) -> None:
-        """Have searches see what other processes have written until now."""
+        """Have searches see what other processes have written until now; StoreFailed while it is away."""
         if self._copy is None:
             self._table.checkout_latest()
         else:
-            self._copy.note_write()
+            self._copy.look()
         self._unindexed = self._count_unindexed()
 
     @property

@@ -528,7 +528,7 @@ class Library:
         options: SearchOptions = USUAL,
     ) -> BaseRetriever:
         """Return the retriever of that name; those of RAPTOR fill a budget instead of `k`."""
-        self.indexes.refresh()
+        self.indexes.refresh_for_search()
         if name in TREES:
             return TREES[name](forest=self.forest, document_ids=document_ids)
         parts = SearchParts(

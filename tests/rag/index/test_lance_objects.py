@@ -138,6 +138,24 @@ def test_while_the_store_is_away_searches_go_on_writes_say_so_and_nothing_is_mad
     assert found(again, "owl") == ["d-2"]
 
 
+def test_while_the_store_is_away_an_open_table_answers_also_once_it_is_told_of_writes(
+    tmp_path: Path, address: str, s3_link: Link
+):
+    index, other = words(tmp_path / "one", address), words(tmp_path / "other", address)
+    index.add(entries("cat", "dog"))
+    other.refresh()
+    index.add(entries("cat", "dog", "owl"))
+    s3_link.cut()
+    with pytest.raises(StoreFailed, match="does not answer"):
+        other.refresh()
+    asked = s3_link.requests
+    assert found(other, "dog") == ["d-1"] and found(other, "owl") == [] and other.ids() == {"d-0", "d-1"}
+    assert s3_link.requests == asked
+    s3_link.mend()
+    other.add(entries("cat", "dog", "owl", "bat"))
+    assert found(other, "owl") == ["d-2"] and found(other, "bat") == ["d-3"]
+
+
 WRITE = """
 import sys
 from pathlib import Path
