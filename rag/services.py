@@ -205,6 +205,7 @@ class Services:
 
     def _begin(self, lease: Lease) -> None:
         """Begin a job on a document that was taken from the ledger; raises AccountClosed."""
+        self.account(lease.owner).confirm()  # another process may be removing them
         self.workspace(lease.owner).ingest.run(lease)
 
     def _recover(self, owner: str) -> None:

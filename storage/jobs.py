@@ -425,6 +425,12 @@ class JobQueue:
             theirs = JobRow.owner == owner, JobRow.leased_until >= at, JobRow.worker != self.worker
             return [_record(row, at) for row in session.scalars(select(JobRow).where(*theirs))]
 
+    def end_waiting(self, owner: str) -> None:
+        """End all jobs of an owner that no process works on."""
+        with self._database.writing(owner) as session:
+            waiting = delete(JobRow).where(JobRow.owner == owner, JobRow.state == "waiting")
+            session.execute(waiting.execution_options(synchronize_session=False))
+
     def postpone(self, owner: str, kinds: Collection[str], wait: float) -> None:
         """Put off an owner's waiting jobs: by name they may be taken before `wait` seconds are over."""
         waits = JobRow.owner == owner, JobRow.kind.in_(kinds), JobRow.state == "waiting"

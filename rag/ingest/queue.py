@@ -514,7 +514,11 @@ def remove_person(people: People, library: Library, jobs: Jobs) -> Iterator[Step
 
 
 def _stopped_elsewhere(library: Library) -> bool:
-    """Ask other processes to stop what they do for a person; return whether they have in time."""
+    """Ask other processes to stop what they do for a person, and leave them nothing more to take.
+
+    Return whether they have stopped in time.
+    """
+    library.queue.end_waiting(library.owner)
     deadline = time.monotonic() + STOP_SECONDS
     while others := library.queue.worked_on_elsewhere(library.owner):
         if time.monotonic() > deadline:

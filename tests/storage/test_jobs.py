@@ -472,3 +472,12 @@ def test_a_job_that_is_put_off_is_taken_by_its_name_alone(database):
     taken = queue.take(["embed"])
     assert taken and taken.owner == "bob" and queue.take(["embed"]) is None
     assert queue.take_this("ann", "embed", "a")
+
+
+def test_what_waits_of_an_owner_ends_and_what_runs_and_what_others_have_stays(queue):
+    for owner, key in (("ann", "a"), ("ann", "b"), ("bob", "c")):
+        queue.put(owner, "read", key)
+    running = queue.take_this("ann", "read", "a")
+    queue.end_waiting("ann")
+    assert [job.key for job in queue.of("ann", ["read"])] == ["a"] == [running.key]
+    assert [job.key for job in queue.of("bob", ["read"])] == ["c"]
