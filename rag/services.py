@@ -46,7 +46,7 @@ from storage.errors import AccountClosed
 from storage.jobs import Lease
 from storage.lab import stop_running
 
-UPKEEP = "upkeep"  # kind of the turns in which a process looks after a library
+UPKEEP = "upkeep"  # kind of the turns in which one process of those that do the same looks after a library
 RECOVER = "recover"  # job that repairs a library when its owner comes
 MAX_IDLE_LIBRARIES = 20  # unused libraries that stay open
 LOOK_SECONDS = 1.0  # between two looks for what other processes have put, or left when they were killed
@@ -90,6 +90,7 @@ class Services:
             **webhooks.LANES,
             **grid_runs.LANES,
         }
+        self._upkeep = " ".join([UPKEEP, *sorted(documents)])
         self.jobs = Jobs(lanes, Watch(self.metrics))
         self.llm: LLM | LocalModel | None = make_llm(settings)
         self._other_models: dict[str, LLM | LocalModel] = {}  # of the connected server, by name
@@ -307,12 +308,14 @@ class Services:
                 there.syncing.recover()
                 there.grid_runs.recover()
             there.syncing.start_due()
-            upkeep = owner in self._in_step and self.database.queue.turn(owner, UPKEEP, TICK_SECONDS / 2)
+            in_step = owner in self._in_step
+            upkeep = in_step and self.database.queue.turn(owner, self._upkeep, TICK_SECONDS / 2)
         except AccountClosed:  # removed by another process
             self._forget(owner)
             return
         if upkeep:
             there.ingest.try_again()
+        if upkeep or (in_step and there.library.indexes.words_damaged):
             self.database.confirm()  # an index is not made anew in a directory that was moved away
             there.ingest.scrub_if_due()
 

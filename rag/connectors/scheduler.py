@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ SYNC, WATCH = "sync", "watch"
 LANES = {SYNC: 2}
 POLL_SECONDS = 10.0  # between two listings of a watched source
 _POLL_FACTOR = 20  # times the duration of a listing, where that is longer
+_VARIED = 0.2  # of the time between two looks, so that those of several processes take turns
 _CANCEL_SECONDS = 0.2  # between two checks for cancellation
 WATCH_RETRY = timedelta(minutes=5)  # after a failure
 STOP_SECONDS = 10.0  # a sync stops between two items, or sooner where its source checks
@@ -230,6 +232,7 @@ class Scheduler:
                 self._failed = str(error)
             except Exception:
                 log.exception("A look at what is due failed")
-            self._woken.wait(self._seconds)
+            varied = random.uniform(1 - _VARIED, 1 + _VARIED)  # noqa: S311 - a moment, not a secret
+            self._woken.wait(self._seconds * varied)
             if not self._stopped.is_set():
                 self._woken.clear()

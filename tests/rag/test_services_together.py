@@ -1,11 +1,14 @@
 """Two servers with one ledger, one index and one place of originals."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from rag.ingest.queue import Backoff
 from rag.services import Services
 from rag.settings import Settings
 from storage.errors import AccountClosed
@@ -31,6 +34,12 @@ def servers(server: Postgres, tmp_path: Path, s3_link: Link) -> Iterator[tuple[S
         yield web, work
 
 
+def clock_of(name: str, asked: list[str]) -> float:
+    """Return a time, and note who asked for it."""
+    asked.append(name)
+    return 0.0
+
+
 def add(services: Services, text: str = "The mooring fee is seven euros.") -> str:
     return services.workspace("ann").library.add("fee.md", text.encode())[0].id
 
@@ -44,3 +53,18 @@ def test_a_job_of_a_person_who_is_being_removed_is_not_begun(servers: tuple[Serv
     assert lease is not None
     with pytest.raises(AccountClosed):
         work._begin(lease)
+
+
+def test_each_kind_of_process_has_turns_to_try_again_what_it_does(servers: tuple[Services, Services]):
+    web, work = servers
+    document_id = add(web)
+    asked: list[str] = []
+    for services in servers:
+        services._recover("ann")
+    while work.workspace("ann").ingest.running(document_id):  # there is no model: it is to be tried again
+        time.sleep(0.05)
+    for services in servers:
+        backoff = Backoff(partial(clock_of, services.settings.data.name, asked))
+        services.workspace("ann").ingest._backoff = backoff
+        services._tick()
+    assert asked == ["web", "work"]
