@@ -82,6 +82,7 @@ class Syncing:
         self.items = SourceItems(database, library.owner)
         self._library, self._ingest, self._jobs = library, ingest, jobs
         self._opened, self._max_bytes, self._look_every = opened, max_bytes, look_every
+        self._asked: dict[str, bool] = {}  # `may_be_empty` of the sources whose sync was asked for
 
     def start(
         self, source_id: str, *, by_hand: bool = False, may_be_empty: bool = False
@@ -90,25 +91,28 @@ class Syncing:
         record = self.sources.get(source_id)
         if by_hand:
             self.items.retry(source_id, datetime.now(UTC))
-        return self._start(record, may_be_empty=may_be_empty)
+        self._asked[source_id] = may_be_empty or self._asked.get(source_id, False)
+        return self._start(record)
 
     def _start(
         self,
         record: SourceRecord,
-        wanted: Callable[[SourceRecord], bool] = lambda _: True,
-        *,
-        may_be_empty: bool = False,
+        wanted: Callable[[SourceRecord], bool] = lambda _: False,
     ) -> Job[SyncProgress]:
-        """Start a sync, which does nothing where it is not `wanted` any more when its turn comes."""
+        """Start a sync; when its turn comes it does nothing unless it was asked for, or is still `wanted`."""
         sync = Sync(
             self._library, self.sources, self.items, self._ingest.start, self._remove, self._max_bytes()
         )
 
         def work(cancelled: Cancel) -> Iterator[SyncProgress]:
-            if wanted(self.sources.get(record.id)):
-                yield from sync.run(
-                    record.id, partial(self._opened, record), cancelled, may_be_empty=may_be_empty
-                )
+            asked = self._asked.get(record.id)
+            if asked is None and not wanted(self.sources.get(record.id)):
+                return
+            opened = partial(self._opened, record)
+            try:
+                yield from sync.run(record.id, opened, cancelled, may_be_empty=bool(asked))
+            finally:
+                self._asked.pop(record.id, None)
 
         mine = partial(exclusive, self._queue, self._name(record.id), work)
         return self._jobs.start(self._library.owner, _key(record.id), mine, lane=SYNC)
@@ -122,6 +126,7 @@ class Syncing:
 
     def stop(self, source_id: str) -> None:
         """Stop a sync; items that were taken stay, and the next sync continues from there."""
+        self._asked.pop(source_id, None)
         job = self.job(source_id)
         if job is not None:
             job.cancel()
@@ -165,6 +170,7 @@ class Syncing:
             yield change
 
     def _end(self, source_id: str) -> None:
+        self._asked.pop(source_id, None)
         keys = (_key(source_id, WATCH), _key(source_id))
         for job in filter(None, (self._jobs.get(self._library.owner, key) for key in keys)):
             job.cancel()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rag.connectors.base import Checkpoint, Item, Source
-from rag.connectors.scheduler import LANES, Syncing, is_due
+from rag.connectors.scheduler import LANES, SYNC, Syncing, is_due
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.queue import Ingest
@@ -182,3 +182,26 @@ def test_a_watched_source_that_just_failed_is_left_alone_for_a_while(server, ori
     server.syncing.sources.end(source.id, "failed", "The disk is gone.")
     server.syncing.start_due()
     assert origin.opened == 0
+
+
+@pytest.mark.parametrize(("by_hand", "rounds"), [(True, 2), (False, 1)])
+def test_a_sync_that_is_asked_for_while_another_process_does_what_was_due_is_not_left_out(
+    server, by_hand, rounds
+):
+    source = server.syncing.sources.create("memory", "Memory", {}, every=60)
+    go_on = threading.Event()
+
+    def busy(_):
+        go_on.wait(PATIENCE)
+        yield
+
+    others = [server.jobs.start("bob", f"busy:{number}", busy, lane=SYNC) for number in range(LANES[SYNC])]
+    server.syncing.start_due()
+    server.syncing.sources.begin(source.id)  # as another process does
+    server.syncing.sources.end(source.id, "idle")
+    due = server.syncing.job(source.id)
+    if by_hand:
+        assert server.syncing.start(source.id, by_hand=True) is due
+    go_on.set()
+    assert all(job.wait(PATIENCE) for job in (*others, due))
+    assert server.syncing.sources.get(source.id).round == rounds
