@@ -262,10 +262,11 @@ class Trees(OwnerStore):
                     found.setdefault(child, []).append(parent)
         return {child: tuple(above) for child, above in found.items()}
 
-    def node_ids(self) -> set[str]:
-        """Return the ids of all nodes, ready or not."""
+    def node_ids(self, *, ready: bool = False) -> set[str]:
+        """Return the ids of all nodes, or only of those whose branch is `ready`."""
+        chosen = [TreeBranch.state == "ready"] if ready else []
         with self._database.reading() as session:
-            return set(session.scalars(self._in_branches(select(TreeNode.id))))
+            return set(session.scalars(self._in_branches(select(TreeNode.id), *chosen)))
 
     def list(self) -> list[BranchRecord]:
         """List the branches, those over documents first."""

@@ -358,12 +358,17 @@ class Forest:
             self.vectors.delete(gone)
 
     def recover(self) -> None:
-        """Bring ledger and vectors in step at a start; branches that lost vectors become due."""
+        """Bring ledger and vectors in step; branches that lost vectors become due.
+
+        A branch that is being built, maybe by another process, has nodes that get their vectors next.
+        """
         if not self.trees.list():
             return
         try:
             self.forget()
-            if self.trees.node_ids() - self.vectors.ids():
+            expected = self.trees.node_ids(ready=True)
+            self.vectors.refresh()
+            if expected - self.vectors.ids():
                 self.trees.reopen()
         except (EmbeddingError, RetrievalError) as error:
             log.warning("%s", error)

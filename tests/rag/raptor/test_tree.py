@@ -7,6 +7,7 @@ from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summarize import LLMSummariser
 from rag.raptor.tree import LayerProgress
 from storage.documents import Documents
+from storage.trees import NodeRecord
 from tests.rag.fake_llm import Reply
 from tests.rag.raptor.conftest import add, grow, story
 
@@ -170,6 +171,15 @@ def test_a_tree_that_lost_its_vectors_is_built_on_with_the_summaries_it_has(libr
     grow(library, ships)
     assert nodes(library, ships) == before
     assert library.forest.vectors.ids() == library.forest.trees.node_ids()
+
+
+def test_a_tree_that_is_being_built_leaves_the_others_open_when_vectors_are_compared(library):
+    ships, ports = (add(library, f"{n}.txt", story([n], lines=3)) for n in ("engine", "harbour"))
+    grow(library, ships)
+    begun = library.forest.trees.begin(ports, {}, "leaves")
+    library.forest.trees.keep(begun.id, [NodeRecord("leaf", 0, "The harbour", document_id=ports)])
+    library.forest.recover()
+    assert library.forest.roots({ships}) and library.forest.due() == [ports]
 
 
 def test_damaged_vectors_of_nodes_are_made_anew(make_library, database):
