@@ -91,8 +91,14 @@ class Syncing:
         record = self.sources.get(source_id)
         if by_hand:
             self.items.retry(source_id, datetime.now(UTC))
+        self._forget_left_wish(source_id)
         self._asked[source_id] = may_be_empty or self._asked.get(source_id, False)
         return self._start(record)
+
+    def _forget_left_wish(self, source_id: str) -> None:
+        """Forget that a sync was asked for whose job was stopped before its turn."""
+        if self.job(source_id) is None:
+            self._asked.pop(source_id, None)
 
     def _start(
         self,
@@ -149,6 +155,7 @@ class Syncing:
         """Continue the syncs that were running when their process ended."""
         for record in self.sources.list():
             if record.state == "running" and not is_done_elsewhere(self._queue, self._name(record.id)):
+                self._forget_left_wish(record.id)
                 self._start(record, _is_running)
 
     def start_due(self, now: datetime | None = None) -> None:
@@ -156,6 +163,7 @@ class Syncing:
         now = now or datetime.now(UTC)
         for record in self.sources.list():
             if is_due(record, now) and not is_done_elsewhere(self._queue, self._name(record.id)):
+                self._forget_left_wish(record.id)
                 self._start(record, partial(is_due, now=now))
             watched = record.settings.get("watched") and not _failed_recently(record, now)
             if watched and not is_done_elsewhere(self._queue, self._name(record.id, WATCH)):
