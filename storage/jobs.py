@@ -217,6 +217,12 @@ class JobQueue:
             ensure_user(session, owner)
             put(session, owner, kind, key, run_at=run_at)
 
+    def put_off(self, owner: str, kind: str, wait: timedelta) -> None:
+        """Put a job, or put off one that waits, for so long from now by the ledger's clock."""
+        with self._database.writing(owner) as session:
+            ensure_user(session, owner)
+            put(session, owner, kind, "", run_at=clock(session) + wait)
+
     def take(self, kinds: Collection[str], *, due_for: float = 0.0) -> Lease | None:
         """Take a job that is due, for so many seconds, or whose lease is over; None where there is none.
 

@@ -5,10 +5,13 @@ embedding of those before it.
 """
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from threading import Lock
@@ -29,13 +32,14 @@ from rag.retrieval.weights import CalibrationProgress
 from storage import audit_log
 from storage.accounts import People
 from storage.documents import EMBED, JOB_IN, READ
-from storage.errors import NotFound
+from storage.errors import NotFound, StorageError
 from storage.jobs import Lease
 from storage.records import DocumentRecord
 
 WEIGH, TREES, SPLIT = "weigh", "trees", "split"
 REINDEX, WORDS, FACTS, SCRUB, FIGURES = "reindex", "words", "facts", "scrub", "figures"
 REMOVAL = "removal"
+FOLLOWING = (WEIGH, TREES, SPLIT)  # jobs that follow once all documents are ready
 LANES = {READ: 2, EMBED: 1, TREES: 1, SPLIT: 1, REINDEX: 1, WORDS: 1, FIGURES: 1}
 FIRST_WAIT, LONGEST_WAIT = 60.0, 3600.0  # seconds before the first retry, and between two at most
 BATCH_SECONDS = 10.0  # limit for a cancelled embedding job, which stops between two batches
@@ -44,6 +48,7 @@ ELSEWHERE_SECONDS = (
 )
 DRAIN_SECONDS = 2.0  # time for running questions to leave an index that was replaced
 FIGURES_WAIT = 600.0  # seconds before a description of figures that failed is tried again
+RESTED = timedelta(minutes=10)  # until what failed or was stopped is begun without being asked for
 STOP_SECONDS = 60.0  # limit for the jobs of a person who is removed
 FAILED = "It could not be split anew, and is searched as it was. {}"
 E = TypeVar("E")
@@ -121,11 +126,29 @@ class Resplit:
     step: IngestProgress
 
 
-def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
-    """Split documents again whose collection has other settings; a failure is noted, the rest stays due."""
-    tried = set[str]()
-    while due := [id_ for id_ in library.collections.due() if id_ not in tried]:
+Refusals = set[tuple[str, str]]  # of documents, each with the splitting that it cannot have
+
+
+def due_to_split(library: Library, refused: Refusals) -> list[str]:
+    """Return the documents whose collection has other settings, without those refused with these."""
+    return [id_ for id_ in library.collections.due() if (id_, _splitting(library, id_)) not in refused]
+
+
+def _splitting(library: Library, document_id: str) -> str:
+    return json.dumps(library.collections.splitting_of(document_id), sort_keys=True)
+
+
+def resplit(
+    library: Library, cancelled: Cancel = never, refused: Refusals | None = None
+) -> Iterator[Resplit]:
+    """Split documents again whose collection has other settings; a failure is noted, the rest stays due.
+
+    Those in `refused` are left out, and those that cannot be split so are added.
+    """
+    tried, refused = set[str](), set() if refused is None else refused
+    while due := [id_ for id_ in due_to_split(library, refused) if id_ not in tried]:
         tried.add(due[0])
+        asked = due[0], _splitting(library, due[0])
         try:
             record = library.documents.get(due[0])
             for step in _resplit_document(library, record, cancelled):
@@ -134,6 +157,7 @@ def resplit(library: Library, cancelled: Cancel = never) -> Iterator[Resplit]:
             log.info("%s", error)
         except (DocumentRefused, LimitReached) as error:
             library.documents.set_state(due[0], "ready", FAILED.format(error))
+            refused.add(asked)
 
 
 def _resplit_document(
@@ -184,6 +208,7 @@ class Ingest:
         self._tree_job: Job[ForestProgress] | None = None
         self._describer = describer
         self._figure_job: Job[FigureProgress] | None = None
+        self._refused: Refusals = set()
         self._told_elsewhere: tuple[float, dict[str, IngestProgress | None]] = (float("-inf"), {})
         self._describe_after = 0.0  # time.monotonic() before which a failed description is not tried again
 
@@ -267,7 +292,33 @@ class Ingest:
         """Start the jobs that follow once all documents are ready, where they are due."""
         self._weigh_if_due()
         self._grow_if_wanted()
-        self.split_if_due()
+        self._split_what_is_left()
+
+    def _follow_up_left(self) -> None:
+        """Do the same for what has not just failed, or been stopped, in any process."""
+        rests = self._library.queue.of(self._library.owner, [_rest_of(kind) for kind in FOLLOWING])
+        resting = {job.kind for job in rests if not job.due}
+        if _rest_of(WEIGH) not in resting:
+            self._weigh_if_due()
+        if _rest_of(TREES) not in resting and self._trees() and self._trees_left():
+            self._grow_if_wanted()
+        if _rest_of(SPLIT) not in resting:
+            self._split_what_is_left()
+
+    def _trees_left(self) -> bool:
+        """Return whether trees are not finished, or a process was killed while it built them."""
+        try:
+            unfinished = self._library.forest.unfinished()
+        except FootnoteError as error:  # so does the job, which then rests
+            log.info("%s", error)
+            return True
+        begun = self._library.queue.of(self._library.owner, [TREES])
+        return unfinished or any(not job.alive for job in begun)
+
+    def _rest(self, kind: str) -> None:
+        """Leave a job that follows to those who ask for it, for a while and in all processes."""
+        if not self._library.queue.alone:
+            self._library.queue.put_off(self._library.owner, _rest_of(kind), RESTED)
 
     def try_again(self) -> None:
         """Retry one unfinished document if it is time; once it succeeds, all continue."""
@@ -277,7 +328,7 @@ class Ingest:
         if document_id is not None:
             self.start(document_id)
         if not self._library.queue.alone:  # another process may have ended without them
-            self._follow_up()
+            self._follow_up_left()
         if time.monotonic() >= self._describe_after:
             self.describe_if_due()
 
@@ -305,8 +356,13 @@ class Ingest:
 
     def split_if_due(self) -> None:
         """Split the documents again whose collection has other splitting settings by now."""
-        if self._library.collections.due():
-            self._start_exclusive(SPLIT, partial(resplit, self._library), SPLIT)
+        self._refused.clear()
+        self._split_what_is_left()
+
+    def _split_what_is_left(self) -> None:
+        if due_to_split(self._library, self._refused):
+            work = partial(resplit, self._library, refused=self._refused)
+            self._start_exclusive(SPLIT, partial(self._following, SPLIT, work), SPLIT)
 
     def splitting(self) -> Job[Resplit] | None:
         """Return the job that splits documents again; None when there is none."""
@@ -314,9 +370,8 @@ class Ingest:
 
     def weigh(self) -> None:
         """Calibrate the hybrid weights again, after what is being embedded."""
-        self._start_exclusive(
-            WEIGH, self._library.weighing.find, EMBED if self._jobs.has_lane(EMBED) else SPLIT
-        )
+        work = partial(self._following, WEIGH, self._library.weighing.find)
+        self._start_exclusive(WEIGH, work, EMBED if self._jobs.has_lane(EMBED) else SPLIT)
 
     def weighing(self) -> CalibrationProgress | None:
         """Return the progress of the calibration; None when it does not run."""
@@ -324,9 +379,8 @@ class Ingest:
 
     def grow(self, *, anew: bool = False) -> None:
         """Build the trees that are due, after those that are being built; see `Forest.build_due`."""
-        self._tree_job = self._start_exclusive(
-            TREES, partial(self._library.forest.build_due, rewrite_summaries=anew), TREES
-        )
+        work = partial(self._library.forest.build_due, rewrite_summaries=anew)
+        self._tree_job = self._start_exclusive(TREES, partial(self._following, TREES, work), TREES)
 
     def growing(self) -> ForestProgress | None:
         """Return the progress of the trees; None when none is built, or the build has not begun."""
@@ -343,6 +397,7 @@ class Ingest:
 
     def stop_growing(self) -> None:
         """Stop building trees; finished parts are kept, and the next build continues from them."""
+        self._rest(TREES)
         if job := self._job(TREES):
             job.cancel()
         stop_elsewhere(self._library.queue, self._name(TREES))
@@ -417,6 +472,16 @@ class Ingest:
         if not self._library.documents.unfinished() and self._library.weighing.due():
             self.weigh()
 
+    def _following(self, kind: str, work: Callable[[Cancel], Iterator[E]], cancelled: Cancel) -> Iterator[E]:
+        """Do the work of a job that follows, which rests where that failed or was stopped."""
+        try:
+            yield from work(cancelled)
+        except (FootnoteError, GeneratorExit):
+            if not self._jobs.closed:
+                with suppress(StorageError):  # then it is begun sooner
+                    self._rest(kind)
+            raise
+
     def _start(self, key: str, work: Callable[[Cancel], Iterator[E]], lane: str) -> Job[E]:
         return self._jobs.start(self._library.owner, key, work, lane=lane)
 
@@ -488,6 +553,10 @@ class Reindexing:
             cancelled, stop_writers=lambda: _wait(self._ingest.stop_writing()), drain_seconds=DRAIN_SECONDS
         )
         self._ingest.go_on()
+
+
+def _rest_of(kind: str) -> str:
+    return f"{kind} later"
 
 
 def _wait(jobs: Iterable[Job[Any]]) -> None:

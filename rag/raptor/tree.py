@@ -346,6 +346,14 @@ class Forest:
         records = self.documents.list()
         return [record.id for record in records if record.state == "ready" and record.id not in made]
 
+    def unfinished(self) -> bool:
+        """Return True where a branch is due, or the layers above all are."""
+        if self.due():
+            return True
+        over_all = self.trees.branch(None)
+        built = over_all is not None and over_all.state == "ready"
+        return len(self._ready_branches()) > 1 and not built
+
     def nodes_of(self, document_id: str) -> list[str]:
         """Return the ids of the nodes of a document's branch; none where it has no branch."""
         branch = self.trees.branch(document_id)
