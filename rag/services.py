@@ -320,10 +320,13 @@ class Services:
             there.ingest.scrub_if_due()
 
     def _forget(self, owner: str) -> None:
+        """Keep nothing of a removed person here, also where another process has removed them."""
         with self._lock:
-            self._workspaces.pop(owner, None)
+            there = self._workspaces.pop(owner, None)
             self._used.pop(owner, None)
             self._in_step.discard(owner)
+        if there is not None:
+            there.library.drop_copies()
 
     def _use_own(self, name: str) -> None:
         if not self.settings.connected and "local_model" not in config.fixed_fields():

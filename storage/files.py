@@ -90,6 +90,9 @@ class Files:
             if self._folder.exists():
                 shutil.rmtree(self._folder)
 
+    def drop_copies(self) -> None:
+        """Do nothing: there are no copies."""
+
     def sweep(self, keep: set[str]) -> int:
         """Delete unfinished files and originals not in ``keep``; return their number.
 

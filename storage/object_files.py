@@ -115,6 +115,10 @@ class ObjectFiles:
         self._cache.forget(self._folder)
         self._store.delete([one.key for one in self._store.list(self._folder)])
 
+    def drop_copies(self) -> None:
+        """Delete the copies that are here."""
+        self._cache.forget(self._folder)
+
     def sweep(self, keep: set[str]) -> int:
         """Delete originals not in ``keep`` that were written more than a day ago; return their number.
 

@@ -46,6 +46,9 @@ class Originals(Protocol):
     def destroy(self) -> None:
         """Delete all originals of the owner."""
 
+    def drop_copies(self) -> None:
+        """Delete the copies that are here of what is kept elsewhere."""
+
     def sweep(self, keep: set[str]) -> int:
         """Delete what no document names and nobody is saving; return the number."""
 

@@ -636,6 +636,12 @@ class Indexes:
                 )
             ) from error
 
+    def drop_copies(self) -> None:
+        """Close all indexes, and remove the local copies of those in an object store."""
+        self.close()
+        if self.store.tables is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
     def close(self) -> None:
         """Close all indexes; the next use opens them again."""
         for slot in (self._words, self._vectors, self._tree):

@@ -514,6 +514,11 @@ class Library:
         self.indexes.destroy()
         self.files.destroy()
 
+    def drop_copies(self) -> None:
+        """Close the indexes, and remove local copies of them and of originals; what they copy stays."""
+        self.indexes.drop_copies()
+        self.files.drop_copies()
+
     def close(self) -> None:
         """Close the indexes, so that the library can be opened again."""
         self.indexes.close()

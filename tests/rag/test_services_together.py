@@ -44,6 +44,13 @@ def add(services: Services, text: str = "The mooring fee is seven euros.") -> st
     return services.workspace("ann").library.add("fee.md", text.encode())[0].id
 
 
+def copies(services: Services) -> set[str]:
+    """Return the folders of a data directory that hold anything of a person."""
+    data = services.settings.data
+    files = [path.relative_to(data) for path in data.rglob("*") if path.is_file()]
+    return {path.parts[0] for path in files if len(path.parts) > 2}
+
+
 def test_a_job_of_a_person_who_is_being_removed_is_not_begun(servers: tuple[Services, Services]):
     web, work = servers
     work.workspace("ann")
@@ -68,3 +75,21 @@ def test_each_kind_of_process_has_turns_to_try_again_what_it_does(servers: tuple
         services.workspace("ann").ingest._backoff = backoff
         services._tick()
     assert asked == ["web", "work"]
+
+
+def test_a_person_whom_another_process_has_removed_leaves_no_copies_here(servers: tuple[Services, Services]):
+    web, work = servers
+    document_id = add(web)
+    for services in servers:
+        services._recover("ann")
+        library = services.workspace("ann").library
+        library.files.path(library.documents.get(document_id).sha256)
+        assert library.indexes.words.ids() is not None
+    while work.workspace("ann").ingest.running(document_id):
+        time.sleep(0.05)
+    assert all(copies(services) == {"cache", "indexes"} for services in servers)
+    web.removals.start("ann")
+    while "ann" in web.people.marked():
+        time.sleep(0.05)
+    work._tick()
+    assert [copies(services) for services in servers] == [set(), set()]
