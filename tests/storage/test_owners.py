@@ -231,6 +231,7 @@ FILES = {
     "save": None,
     "sweep": None,
     "destroy": None,
+    "drop_copies": None,
     "delete": None,
     "size": None,
     "verify": None,

@@ -50,6 +50,7 @@ LIBRARY = {
     "add_vectors": None,
     "close": None,
     "destroy": None,
+    "drop_copies": None,
     "keep": None,
     "parse": None,
     "profiles": None,
