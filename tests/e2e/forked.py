@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from subprocess import TimeoutExpired
 
+from rag.undo import Deletions
 from tests.faults.forks import FORKS, become
+
+UNDO_SECONDS = "UNDO_SECONDS"
+"""In the environment of a server: the seconds after which what was deleted is gone."""
 
 
 class ForkedServer:
@@ -45,6 +49,8 @@ def run_app(app: Path, cwd: Path, environment: dict[str, str], log: Path) -> Non
     from streamlit.web.cli import main
 
     become(environment)
+    if seconds := environment.get(UNDO_SECONDS):
+        Deletions.__init__.__defaults__ = (float(seconds),)
     os.chdir(cwd)
     sys.argv = ["streamlit", "run", str(app)]
     sys.path[0] = str(cwd)

@@ -10,6 +10,7 @@ from rag.models.embeddings import Embedder, open_embedder
 from rag.settings import LOCAL_OWNER
 from storage.database import Database
 from tests.e2e.conftest import Server, serving
+from tests.e2e.forked import UNDO_SECONDS
 from tests.faults.auditing import audit
 from tests.faults.tab import Tab
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
@@ -40,6 +41,7 @@ def server(
         "FOOTNOTE_LLM_IDLE_TIMEOUT": "600",  # answers are held for as long as a test takes
         "FOOTNOTE_EMBEDDING_BASE_URL": embeddings.url,
         "FOOTNOTE_EMBEDDING_MODEL": MODEL,
+        UNDO_SECONDS: "8",
     }
     folder = tmp_path_factory.mktemp("served")
     with serving(folder, **settings) as running:

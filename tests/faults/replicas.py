@@ -89,6 +89,7 @@ class Cluster:
             embedding_base_url=self.embeddings.url,
             llm_base_url=self.llm.url,
             llm_model="fake",
+            llm_idle_timeout=600,  # answers are held for as long as a test takes
             raptor="off",
             citation_judge="off",
             korean_japanese_analyzers="off",

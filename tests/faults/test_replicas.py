@@ -104,7 +104,7 @@ def states(there: Workspace, ids: list[str]) -> set[str]:
 
 
 def test_an_answer_is_seen_by_another_process_while_it_is_written(shared, here, key):
-    shared.llm.reply(Reply(WORDS, pause=0.05, hold_after=12))
+    shared.llm.reply(Reply(WORDS, pause=0.1, hold_after=18))
     asked = Asked(shared, key, here)
     until(lambda: "nine metres deep" in asked.text)
     asked.there.settle(asked.answer_id)
@@ -115,7 +115,7 @@ def test_an_answer_is_seen_by_another_process_while_it_is_written(shared, here, 
 
 
 def test_stop_by_another_process_ends_an_answer_with_what_was_written(shared, here, key):
-    shared.llm.reply(Reply(WORDS, pause=0.05, hold_after=12))
+    shared.llm.reply(Reply(WORDS, pause=0.1, hold_after=18))
     asked = Asked(shared, key, here)
     until(lambda: "nine metres" in asked.text)
     asked.there.stop(asked.answer_id)
@@ -125,7 +125,7 @@ def test_stop_by_another_process_ends_an_answer_with_what_was_written(shared, he
 
 def test_an_answer_of_a_killed_process_ends_once_with_what_was_written(shared, here, key):
     (killed,) = shared.members_of(SERVE)
-    shared.llm.reply(Reply(WORDS, pause=0.05, hold_after=12))
+    shared.llm.reply(Reply(WORDS, pause=0.1, hold_after=18))
     asked = Asked(shared, key, here)
     until(lambda: "nine metres" in asked.text)
     killed.kill()
