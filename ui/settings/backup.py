@@ -1,4 +1,4 @@
-"""Where the data is, and how it is backed up."""
+"""Data and backup in the settings: the folder, the automatic backups, and the commands."""
 
 import streamlit as st
 
