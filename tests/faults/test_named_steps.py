@@ -38,7 +38,7 @@ INGEST = (
     "TantivyIndex.add",
     "Indexes.copy_vectors",
     "Documents.promote",
-    "Library._drop_original",
+    "Library._delete_unnamed",
     "Indexes.forget",
     "TantivyIndex.delete",
     "ChromaVectorStore.add_vectors",
