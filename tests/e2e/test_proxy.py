@@ -14,6 +14,10 @@ from tests.rag.fake_llm import Reply
 from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
 
+pytestmark = pytest.mark.slow(
+    reason="walks in a browser through what tests/faults/test_proxy.py asks over HTTP"
+)
+
 
 def test_a_browser_adds_and_asks_by_one_server_and_goes_on_by_the_other_once_that_was_drained(
     visit: Callable[..., Visitor], tmp_path: Path
