@@ -221,9 +221,7 @@ class Conversations(OwnerStore):
         """Return whether another process writes an answer now."""
         with self._database.reading() as session:
             self._answer(session, answer_id)
-        queue = self._database.queue
-        found = queue.of(self._owner, [ANSWER], answer_id)
-        return any(job.alive and job.worker != queue.worker for job in found)
+        return self._database.queue.is_running_elsewhere(self._owner, ANSWER, answer_id)
 
     def answers_elsewhere(self) -> int:
         """Count the answers that other processes write for this owner."""

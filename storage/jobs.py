@@ -321,6 +321,10 @@ class JobQueue:
             others = {"owner": owner, "kind": kind, "worker": self.worker, "at": clock(session)}
             return session.connection().execute(_ELSEWHERE, others).scalar_one()
 
+    def is_running_elsewhere(self, owner: str, kind: str, key: str) -> bool:
+        """Return whether another process works on a job."""
+        return any(job.alive and job.worker != self.worker for job in self.of(owner, [kind], key))
+
     def renew(self, leases: Sequence[Lease]) -> set[Lease]:
         """Renew leases in one statement; return those that are to be given up: see `given_up`.
 

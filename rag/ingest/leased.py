@@ -90,10 +90,7 @@ def exclusive(
 
 def is_done_elsewhere(queue: JobQueue, name: JobName) -> bool:
     """Return whether another process does exclusive work."""
-    if queue.alone:
-        return False
-    found = queue.of(name.owner, [name.kind], name.key)
-    return any(job.alive and job.worker != queue.worker for job in found)
+    return not queue.alone and queue.is_running_elsewhere(*name)
 
 
 def stop_elsewhere(queue: JobQueue, name: JobName, seconds: float = 0.0) -> None:

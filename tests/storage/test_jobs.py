@@ -261,6 +261,8 @@ def test_what_is_worked_on_is_known_to_all(database, queue):
     other = JobQueue(database)
     assert worked_on(other) and not worked_on(queue)  # nothing in this process holds it
     assert (other.running_elsewhere("ann", "answer"), queue.running_elsewhere("ann", "answer")) == (1, 0)
+    seen = [by.is_running_elsewhere("ann", "answer", "a") for by in (other, queue)]
+    assert seen == [True, False]
     with pytest.raises(LeaseLost):
         other.resume("ann", "answer", "a")
     with queue.holding(lease):

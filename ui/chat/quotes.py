@@ -12,6 +12,7 @@ _HANGUL = r"[가-힣]+"
 _HAN = r"[\u3400-\u9fff々]+|[ァ-ヺー]+"  # Katakana, too: words that are told apart by their script
 _LATIN = r"(?:(?![가-힣\u3041-\u30ff\u3400-\u9fff々])[\w'’-])+(?:[.,]\d+)*%?"
 _WORD = re.compile(rf"(?P<hangul>{_HANGUL})|(?P<han>{_HAN})|{_LATIN}")
+# Words that ask, and verbs that stand in any sentence.
 _ASKING = re.compile("누구|언제|무엇|어디|얼마|어느|어떤|어떻|무슨|하는|있는|되는|[何誰]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*%?")
 
