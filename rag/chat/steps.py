@@ -125,7 +125,7 @@ def _patterns(code: str) -> dict[str, re.Pattern[str]]:
     filled = {
         name: one.replace("{question}", told["question"]).replace("{request}", told["request"])
         for name, one in told.items()
-        if name != "compare"
+        if name not in ("compare", "endings")
     }
     return {name: re.compile(one, re.IGNORECASE) for name, one in filled.items()}
 
@@ -134,6 +134,13 @@ def _patterns(code: str) -> dict[str, re.Pattern[str]]:
 def _comparisons(code: str) -> tuple[re.Pattern[str], ...]:
     told = phrase_file(code)["steps"]
     return tuple(re.compile(one.replace("{rest}", told["rest"]), re.IGNORECASE) for one in told["compare"])
+
+
+@cache
+def _endings(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return what ends a clause as a question of its own; a line feed stands where it was cut off."""
+    told = phrase_file(code)["steps"]["endings"]
+    return tuple((re.compile(pattern), ending) for pattern, ending in told)
 
 
 def _code(question: str) -> str:
@@ -247,9 +254,20 @@ def _halves(sentence: str, code: str) -> Iterator[str]:
         left, right = sentence[start : found.start()], sentence[found.end() :]
         asks = told["question"].search(left) or (code == "en" and told["request"].match(left.strip()))
         if asks and told["question"].search(right) and all(_has_subject(one, code) for one in (left, right)):
-            yield left.strip(" ,;、")
+            yield _as_question(left.strip(" ,;、"), right, code)
             start = found.end()
     yield sentence[start:].strip()
+
+
+def _as_question(clause: str, after: str, code: str) -> str:
+    """Return a clause that others follow as a question of its own: its last verb no longer goes on.
+
+    >>> _as_question("월 차임은 얼마이고", "언제 내나요?", "ko")
+    '월 차임은 얼마인가요?'
+    """
+    cut = f"{clause}\n{after}"
+    ended = (pattern.sub(ending, cut, count=1) for pattern, ending in _endings(code) if pattern.search(cut))
+    return next(ended, cut).partition("\n")[0]
 
 
 def _subjects(text: str, code: str) -> list[str]:

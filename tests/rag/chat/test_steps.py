@@ -69,9 +69,22 @@ def asked(pipeline: RagPipeline, question: str, **options: object) -> tuple[Plan
         ("What is CORS? How is it enabled?", ["What is CORS?", "How is it enabled? (about CORS)"]),
         ("What was the rent in May 2021 and how much was paid?", 2),
         ("useState와 useReducer의 차이점은 무엇인가요?", ["useState", "useReducer"]),
-        ("state는 무엇이고 언제 업데이트되나요?", ["state는 무엇이고", "언제 업데이트되나요? (state)"]),
+        ("state는 무엇이고 언제 업데이트되나요?", ["state는 무엇인가요?", "언제 업데이트되나요? (state)"]),
         ("賃料と敷金の違いは何ですか?", ["賃料", "敷金"]),
-        ("CORSとは何で、どのように有効にしますか?", ["CORSとは何で", "どのように有効にしますか?（CORS）"]),
+        (
+            "CORSとは何で、どのように有効にしますか?",
+            ["CORSとは何ですか？", "どのように有効にしますか?（CORS）"],
+        ),
+        (
+            "월 차임은 얼마이고 계약은 언제 끝나나요?",
+            ["월 차임은 얼마인가요?", "계약은 언제 끝나나요? (차임)"],
+        ),
+        ("누가 서명했고, 계약서는 어디에 있나요?", ["누가 서명했지요?", "계약서는 어디에 있나요?"]),
+        ("집세를 언제 내는지, 보증금이 얼마인지 알려 주세요", 0),
+        (
+            "誰が署名し、契約はいつ終わりましたか？",
+            ["誰が署名しましたか？", "契約はいつ終わりましたか？"],
+        ),
         ("1. What is due?\n2. Who pays?", ["What is due?", "Who pays?"]),
     ],
 )
