@@ -14,7 +14,7 @@ from functools import partial
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import Rarity
-from rag.chat.extractive import AnswerPart, StepQuote, decide, write, write_steps
+from rag.chat.extractive import AnswerPart, StepQuote, decide, is_clear, write, write_steps
 from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
@@ -215,11 +215,10 @@ def _extracted(
     middle = None if scale is None else scale.asked
     decision = decide(question, passages, rarity, middle=middle)
     picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said)
+    clear = is_clear(question, passages, picks, decision, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
-    yield from written(
-        write(question, shown, picks, doubtful=not decision.answered, worded=worded), cancelled
-    )
+    yield from written(write(question, shown, picks, doubtful=not clear, worded=worded), cancelled)
 
 
 def _extracted_steps(
@@ -240,9 +239,10 @@ def _extracted_steps(
         found = step_passages(passages, number)
         decision = decide(asked, found, rarity, middle=middle)
         picks = [] if decision.far else extract(asked, found, embedder=embedder)
+        clear = is_clear(asked, found, picks, decision, embedder)
         best, picks = _cited_first(found, picks, None)
         lanes.append(best)
-        quotes.append(StepQuote(words, picks[:1], doubtful=not decision.answered))
+        quotes.append(StepQuote(words, picks[:1], doubtful=not clear))
     shown = interleaved(lanes, k)
     at = {one.id: number for number, one in enumerate(shown, 1)}
     for number, one in enumerate(quotes):

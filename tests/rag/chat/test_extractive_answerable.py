@@ -1,13 +1,59 @@
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from rag.chat.extractive import decide
+from rag.chat.answer import answer
+from rag.chat.extractive import DOUBTFUL, decide
+from rag.errors import EmbeddingError
+from rag.factory import make_pipeline
+from rag.ingest.library import Library
+from rag.jobs import never
+from rag.models.embeddings import Embedder, Floats
 from rag.passage import Found, Passage
+from rag.settings import Settings
+from storage.database import Database
+from tests.rag.chat.test_pipeline import put, said
+from tests.rag.word_vectors import WordVectors
 
 TEXT = "The castle of Aldenburg was built in 1432 by masons from Brunn. Its moat is nine metres deep."
 KOREAN = "알덴부르크 성은 1432년에 석공들이 지었다. 해자의 깊이는 9미터이다."
 JAPANESE = "アルデンブルク城は1432年に石工たちが建てた。堀の深さは9メートルである。"
+
+
+OFFICE = """# Office rules
+
+The office opens at 8 am and closes at 7 pm. Dogs are allowed in the office on Fridays. Visitors sign in.
+
+## Kitchen
+
+The kitchen is cleaned every evening. Food in the fridge is thrown away on Fridays.
+"""
+KOREAN_LEASE = """# 임대차 계약서
+
+제2조 보증금은 금 50,000,000원으로 한다.
+
+제3조 월 차임은 800,000원이며 매월 말일에 지급한다.
+
+제4조 계약 기간은 2024년 3월 1일부터 2년으로 한다.
+"""
+JAPANESE_LEASE = """# 賃貸借契約書
+
+第2条 賃料は月額80,000円とし、毎月末日までに支払う。
+
+第3条 敷金は賃料の2か月分とする。
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Iterator[Library]:
+    database = Database.open(tmp_path_factory.mktemp("answerable"))
+    opened = Library(database, "ann", lambda: embedder)
+    for name, text in (("office.md", OFFICE), ("임대차.md", KOREAN_LEASE), ("賃貸借.md", JAPANESE_LEASE)):
+        put(opened, text, name)
+    yield opened
+    opened.close()
+    database.close()
 
 
 def passage(text: str, **found: Found) -> Passage:
@@ -66,3 +112,36 @@ def test_a_passage_in_another_language_excuses_only_when_it_is_the_nearest():
 
 def test_no_passage_answers_nothing():
     assert not decide("When was it built?", []).answered
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Can I keep a dog in the office?", "**Dogs are allowed"),
+        ("보증금은 얼마인가요?", "**제2조 보증금은 금 50,000,000원"),
+        ("계약 기간은 언제까지인가요?", "**제4조 계약 기간은"),
+        ("敷金はいくらですか", "**第3条 敷金は賃料の2か月分"),
+    ],
+)
+def test_no_doubt_is_stated_before_a_sentence_near_to_the_question(
+    library: Library, question: str, words: str
+):
+    told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
+    assert words in told and not told.startswith(tuple(DOUBTFUL.values()))
+
+
+def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library):
+    question = "Which company cleans the windows?"
+    told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
+    assert told.startswith(DOUBTFUL["en"]) and "The kitchen is cleaned" in told
+
+
+def test_words_alone_decide_where_the_embedding_model_fails(caplog: pytest.LogCaptureFixture):
+    class Failing(WordVectors):
+        def _vectors(self, texts: object, role: str) -> Floats:
+            raise EmbeddingError("The server did not answer.")
+
+    question = "When was the castle of Aldenburg built?"
+    *_, done = answer(question, [passage(TEXT)], llm=None, embedder=Failing("multilingual-e5-small"))
+    assert done.text.startswith("**The castle of Aldenburg")
+    assert "judged by its words alone" in caplog.text
