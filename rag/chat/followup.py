@@ -2,15 +2,20 @@
 
 A follow-up gets the weightiest terms of the conversation in brackets, and the period that the last question
 named, so that both the search and the reader see them. A question needs no context where those hardly change
-its embedding, unless its words point back ("how much of it").
+its embedding, or where its embedding is like those of questions that stand alone, unless its words point back
+("how much of it").
 """
 
+import json
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -18,10 +23,13 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.corpus import History, Rarity
 from rag.chat.relative_period import relative_period
 from rag.chat.small_talk import is_continuation, phrase_file
+from rag.citations.support import declines
 from rag.errors import EmbeddingError
+from rag.models.embeddings import Floats
 from rag.text.dates import find_periods
 from rag.text.facts import nouns
 from rag.text.language import language
+from rag.text.sentences import sentences
 from rag.text.tokenize import tokens, word_language
 
 SAME_MEANING: Mapping[str, float] = MappingProxyType({"multilingual-e5-small": 0.955})
@@ -29,6 +37,9 @@ SAME_MEANING: Mapping[str, float] = MappingProxyType({"multilingual-e5-small": 0
 
 Fitted on MTRAG govt, where recall@5 is flat from .955 to .98. For other models terms are always carried over.
 """
+WEIGHTS = Path(__file__).parent / "phrases" / "follow_up_weights.json"
+LEAST_LEANING = 0.3
+"""Least probability, by its vector, that a question needs the conversation (benchmarks/stands_alone.py)."""
 RECENCY_DECAY = 0.5
 """Share of its weight that a term keeps with every later question; an answer counts half of its question."""
 FIRST_QUESTION = 0.5  # least weight of a term of the first question, which often names the subject
@@ -37,24 +48,42 @@ MAX_TERMS = 2  # all turns joined find less than the last turn alone
 MAX_MESSAGES = 20  # read beside the first question; older ones weigh less than a thousandth
 MAX_CHARS = 1000  # read of a message: an answer names its subject early
 
+_MARKER = re.compile(r"\s?\[\d{1,4}\]")
 _WITH_TERMS = {"ko": ("{} ({})", ", "), "ja": ("{}（{}）", "、"), "zh": ("{}（{}）", "、")}
 
 log = logging.getLogger(__name__)
 
 
 def needs_context(question: str, completed: str, embedder: Embeddings | None = None) -> bool:
-    """Return True unless the terms in `completed` leave the question's meaning as it is."""
-    limit = SAME_MEANING.get(getattr(embedder, "name", ""))
+    """Return True unless a question stands alone, or the terms in `completed` leave its meaning as it is."""
+    name = getattr(embedder, "name", "")
+    limit = SAME_MEANING.get(name)
     if embedder is None or limit is None or completed == question:
         return completed != question
     if _points_back(question):
         return True
     try:
-        alone, together = (np.asarray(embedder.embed_query(text)) for text in (question, completed))
+        alone, together = (
+            np.asarray(embedder.embed_query(text), np.float32) for text in (question, completed)
+        )
     except EmbeddingError as error:
         log.warning("Terms were carried into a question without comparing its meaning. %s", error)
         return True
-    return float(alone @ together) < limit
+    return float(alone @ together) < limit and _leaning(alone, name) >= LEAST_LEANING
+
+
+def _leaning(vector: Floats, model: str) -> float:
+    """Return the probability that a question needs the conversation; 1 for a model without weights."""
+    weights = _leaning_weights().get(model)
+    if weights is None:
+        return 1.0
+    return float(1 / (1 + np.exp(-np.dot(weights[:-1], vector) - weights[-1])))
+
+
+@cache
+def _leaning_weights() -> Mapping[str, Sequence[float]]:
+    """Return the weights of a vector by embedding model; the last one stands alone."""
+    return cast("Mapping[str, Sequence[float]]", json.loads(WEIGHTS.read_text("utf-8")))
 
 
 def _points_back(question: str) -> bool:
@@ -114,7 +143,8 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         if role == "user" and is_continuation(content):
             continue  # "tell me more" names no subject
         seen: set[tuple[str, ...]] = {()}
-        for position, word in enumerate(nouns(_without_periods(content[:MAX_CHARS]))):
+        told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
+        for position, word in enumerate(nouns(_without_periods(told[:MAX_CHARS]))):
             key = tuple(tokens(word, stemming))
             if key in seen:
                 continue
@@ -127,6 +157,18 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         for key, term in terms.items():
             term.weight *= max(0.0, sum(map(rarity, key)) / len(key)) ** RARITY_POWER
     return terms
+
+
+def stated_sentences(answer: str) -> Iterator[str]:
+    """Yield the sentences of an answer that state something, without their markers.
+
+    >>> list(stated_sentences("I found no clear answer. Dogs may come [1]. Cats, too [2]."))
+    ['Dogs may come.', 'Cats, too.']
+    """
+    text = _MARKER.sub("", answer)
+    for start, end in sentences(text):
+        if not text[:end].endswith((":", "：")) and not declines(text[start:end]):
+            yield text[start:end]
 
 
 def _without_periods(text: str) -> str:

@@ -17,19 +17,17 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.corpus import History, Rarity
-from rag.chat.followup import needs_context, with_terms
+from rag.chat.followup import needs_context, stated_sentences, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.relative_period import relative_period
 from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
-from rag.citations.support import declines
 from rag.errors import Cancelled, LLMError
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.retrieval.fusion import normalised, theoretical_min_max, weighted
 from rag.text.facts import holds_name, latin_words, names, nouns, numbers
 from rag.text.language import STOP_WORDS
-from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
 REWRITE_SECONDS = 5.0  # the reader waits for a rewrite before anything is searched
@@ -47,7 +45,6 @@ _BY_RULE = "The follow-up was completed by rule:"
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LABEL = re.compile(r"(?:standalone|rewritten)? ?question:\s*", re.IGNORECASE)
 _REWORK_REPLIES: dict[str, Rework] = {"LAST ANSWER": "form", "EARLIER ANSWERS": "recall"}
-_MARKER = re.compile(r"\s?\[\d{1,4}\]")
 
 
 @dataclass(frozen=True)
@@ -245,11 +242,7 @@ def query_variants(
 
 
 def _first_sentence(answer: str) -> str:
-    text = _MARKER.sub("", answer[:MAX_ANSWER])
-    for start, end in sentences(text):
-        if not text[:end].endswith((":", "：")) and not declines(text[start:end]):
-            return text[start:end][:MAX_SENTENCE]
-    return ""
+    return next(stated_sentences(answer[:MAX_ANSWER]), "")[:MAX_SENTENCE]
 
 
 def _first_of(role: str, messages: Iterable[tuple[str, str]]) -> str:

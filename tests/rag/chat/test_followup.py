@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.chat.extractive import DOUBTFUL
 from rag.chat.followup import MAX_MESSAGES, needs_context, with_terms
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Embedder, Floats
@@ -47,6 +48,16 @@ def test_a_continuation_names_no_subject():
     assert "자세히" not in with_terms("もっと詳しく", history)
 
 
+@pytest.mark.parametrize("code", DOUBTFUL)
+def test_neither_a_doubt_nor_a_marker_of_an_answer_names_a_subject(code: str):
+    asked = {"en": "How deep is it?", "ko": "그건 얼마나 깊어?", "ja": "それはどのくらい深い?"}[code]
+    told = {"en": "The moat is dry [1].", "ko": "해자는 말랐다 [1].", "ja": "外堀は乾いている[1]。"}[code]
+    doubted = f"{DOUBTFUL[code]}\n\n{told}"
+    completed = with_terms(asked, [("user", "?"), ("assistant", doubted)])
+    assert completed == with_terms(asked, [("user", "?"), ("assistant", told.replace("[1]", ""))])
+    assert completed != asked and "1" not in completed
+
+
 def test_neighbouring_words_are_carried_as_one():
     asked = with_terms("And predators?", [("user", "Where do guinea pigs sleep?")])
     assert asked == "And predators? (about guinea pigs)"
@@ -88,10 +99,13 @@ def test_the_period_of_the_last_question_is_carried_as_a_whole(asked: str, quest
     assert with_terms(question, [("user", asked)], period=True) == completed
 
 
+LEASE = [("user", "敷金はいくらですか"), ("assistant", "敷金は賃料の3か月分とする。 [1]")]
 STANDALONE = [
     (ENGLISH, "How do I claim travel expenses for a train journey to a customer?"),
     (KOREAN, "이순신 장군이 태어난 곳은 어디이고 언제 태어났나요?"),
     (JAPANESE, "徳川家康はいつどこで江戸幕府を開いたのですか?"),
+    (LEASE, "社長の趣味は何ですか"),
+    (LEASE, "事故のときはどこに連絡しますか?"),
 ]
 SALES = [("user", "What was the total net sales in Q3 2023?"), ("assistant", "It was $81,797 million [1].")]
 ELLIPTIC = [
@@ -100,6 +114,7 @@ ELLIPTIC = [
     (ENGLISH, "why?"),
     (KOREAN, "왜요?"),
     (JAPANESE, "理由は?"),
+    (LEASE, "いつ返ってきますか?"),
 ]
 
 
