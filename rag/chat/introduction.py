@@ -10,6 +10,7 @@ from rag.chat.pipeline import RagPipeline
 from rag.errors import FootnoteError
 from rag.jobs import Cancel, never
 from rag.raptor.summarize import extract, rarities
+from rag.retrieval.overview import back_matter
 from rag.retrieval.prose import is_informative
 from rag.retrieval.sentences import width
 from rag.text.questions import NaturalQuestion, heading_question, sentence_questions, table_questions
@@ -42,7 +43,8 @@ def introduce(
     `pipeline` searches the document without a language model; a question is kept where the first words that
     it quotes are of the passage that the question was made from, and it states no doubt.
     """
-    shown = spread(chunks, MOST_CHUNKS)
+    body = chunks[: back_matter([chunk.text for chunk in chunks])]
+    shown = spread(body, MOST_CHUNKS)
     so_far = Introduction(summarise(shown))
     yield so_far
     for question, chunk in islice(candidates(shown), MOST_TRIED):

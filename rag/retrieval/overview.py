@@ -2,7 +2,7 @@
 
 A sentence is worth the weight of its words, those that many others share and not all have, by a power of its
 length (much as a summary of RAPTOR's tree is chosen); more where it opens its document or stands under a
-heading that promises an overview.
+heading that promises an overview; less in what follows the signatures, the references or an appendix.
 """
 
 import re
@@ -38,14 +38,21 @@ _BOILERPLATE = re.compile(
     r"|legal notices?|where you can find)\b|목차|참고 ?문헌|目次|参考文献",
     re.IGNORECASE,
 )
+_BACK_MATTER = re.compile(
+    r"(?im)^[ \t#*]*(?:signatures?|references|bibliography|exhibit index"
+    r"|(?:appendix|annex)(?: [a-z0-9]{1,3})?|참고 ?문헌|부록|별첨|서명|参考文献|付録|別紙|署名)[ \t*:]*$"
+)
+"""A line after which a document has what is attached to it."""
+BODY = 0.33  # share of a document's passages that are never back matter: a table of contents has such lines
 _OF_ITSELF = re.compile(
-    r"\b(?:refer to|see) (?:note|item|part|section|page|appendix|the notes)\b|\bin conjunction with\b"
+    r"\A\(\d{1,2}\) "
+    r"|\b(?:refer to|see) (?:note|item|part|section|page|appendix|the notes)\b|\bin conjunction with\b"
     r"|\bitem \d|\bherein\b|\bcheck mark\b|\bforward-looking\b"
     r"|\bfollowing (?:table|discussion|section|figure)s?\b|\bsets? forth\b"
     r"|다음 표|아래 표|次の表|以下の表",
     re.IGNORECASE,
 )
-"""Text about the document itself: what it refers to, and how it is to be read."""
+"""Text about the document itself: what it refers to, how it is to be read, notes below its tables."""
 _GOES_ON = re.compile(
     r"(?:Additionally|In addition|Also|However|Further|Furthermore|Moreover|For example|Thus|Therefore"
     r"|Accordingly|As a result|This|These|Those|Such|It|They|He|She)\b|(?:Second|Third|Finally),"
@@ -100,16 +107,31 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     return [Pick(one.number, one.start, one.end, worth, one.start, one.end) for one, worth in [*lead, *rest]]
 
 
+def back_matter(texts: Sequence[str]) -> int:
+    """Return the place of the first passage of a document that only has attachments; their number if none.
+
+    >>> back_matter(["Sales rose.", "Costs fell.", "SIGNATURE", "Exhibit 10.1", "Vesting"])
+    3
+    """
+    marked = (at for at, text in enumerate(texts) if at >= BODY * len(texts) and _BACK_MATTER.search(text))
+    return min(next(marked, len(texts)) + 1, len(texts))
+
+
 def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
+    texts: dict[str, list[str]] = {}
+    for passage in passages:
+        texts.setdefault(passage.document_id, []).append(passage.text)
+    ends = {document: back_matter(all_) for document, all_ in texts.items()}
     begun: dict[str, int] = {}
     for number, passage in enumerate(passages, 1):
         place = begun[passage.document_id] = begun.get(passage.document_id, 0) + 1
+        attached = BOILERPLATE if place > ends[passage.document_id] else 1.0
         for start, end in sentences(passage.text):
             text = inert(passage.text[start:end])
             if text.startswith(("|", "#")) or not NARROWEST <= width(text) <= WIDEST:
                 continue
             if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text) and not _OF_ITSELF.search(text):
-                prior = _prior(passage.heading, place) * (GOES_ON if _GOES_ON.match(text) else 1.0)
+                prior = _prior(passage.heading, place) * (GOES_ON if _GOES_ON.match(text) else 1.0) * attached
                 yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 

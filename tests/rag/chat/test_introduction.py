@@ -74,6 +74,19 @@ def test_a_question_that_the_search_does_not_answer_from_that_passage_is_not_kep
         assert not is_answered("How much does a ship under 100 metres pay?", traffic, pipeline)
 
 
+def test_what_is_attached_to_a_document_does_not_introduce_it(library: Library):
+    body = "\n\n".join(
+        f"The ferry to isle {n} was built in 19{n} by the yard of Holm." for n in range(20, 60)
+    )
+    award = "\n\n".join(f"The share plan {n} was adopted in 19{n} by the board." for n in range(20, 90))
+    signed = "# SIGNATURE\n\nAnn Lee, harbour master of Holm"
+    text = f"# Ferries\n\n{body}\n\n{signed}\n\n# Share plans\n\n{award}"
+    chunks, pipeline = added(library, "ferries.md", text.encode())
+    *_, last = introduce(chunks, pipeline)
+    assert "ferry" in last.summary and "share plan" not in last.summary
+    assert last.questions and all("ferry" in question for question in last.questions)
+
+
 def test_figures_alone_have_no_introduction(library: Library):
     chunks, pipeline = added(library, "figures.csv", b"1,2,3\n4,5,6\n")
     assert list(introduce(chunks, pipeline)) == [Introduction()]

@@ -1,5 +1,7 @@
+import pytest
+
 from rag.passage import Passage
-from rag.retrieval.overview import central_sentences, section_on
+from rag.retrieval.overview import back_matter, central_sentences, section_on
 
 ABSTRACT = "The harbour plan rebuilds the harbour quay of Brunn, with cranes and a deep basin for ships."
 BODY = "The harbour basin of Brunn holds forty ships, and the quay carries two cranes of the harbour."
@@ -19,6 +21,21 @@ def test_an_overview_prefers_what_introduces_to_what_is_signed():
     ]
     picks = central_sentences(given, most=2)
     assert [given[pick.number - 1].text[pick.start : pick.end] for pick in picks] == [ABSTRACT, BODY]
+
+
+@pytest.mark.parametrize("line", ["SIGNATURE", "## References", "**Appendix B**", "별첨", "付録"])
+def test_what_is_attached_to_a_document_does_not_lead(line: str):
+    attached = [f"{LEGAL[:-1]}, quay {number}." for number in range(3)]
+    given = [
+        passage(n, text, "Plan") for n, text in enumerate(["No.", BODY, f"Signed.\n\n{line}\n", *attached])
+    ]
+    assert [pick.number for pick in central_sentences(given, most=1)] == [2]
+    assert back_matter([line, "One.", "Two.", "Three."]) == 4  # its contents
+
+
+def test_a_note_below_a_table_is_no_sentence_of_an_overview():
+    given = [passage(1, f"(2) {ABSTRACT}", "Abstract"), passage(2, BODY, "Basin")]
+    assert [pick.number for pick in central_sentences(given)] == [2]
 
 
 def test_each_document_is_told_of_before_one_is_told_of_twice():
