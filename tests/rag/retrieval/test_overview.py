@@ -25,11 +25,10 @@ def test_an_overview_prefers_what_introduces_to_what_is_signed():
 
 @pytest.mark.parametrize("line", ["SIGNATURE", "## References", "**Appendix B**", "별첨", "付録"])
 def test_what_is_attached_to_a_document_does_not_lead(line: str):
-    attached = [f"{LEGAL[:-1]}, quay {number}." for number in range(3)]
-    given = [
-        passage(n, text, "Plan") for n, text in enumerate(["No.", BODY, f"Signed.\n\n{line}\n", *attached])
-    ]
-    assert [pick.number for pick in central_sentences(given, most=1)] == [2]
+    attached = [f"{LEGAL[:-1]} {place}." for place in ("in Brunn", "in Holm", "in Varn")]
+    texts = ["No.", "No.", BODY, f"Signed.\n\n{line}\n", *attached]
+    given = [passage(number, text, "Plan") for number, text in enumerate(texts)]
+    assert [pick.number for pick in central_sentences(given, most=1)] == [3]
     assert back_matter([line, "One.", "Two.", "Three."]) == 4  # its contents
 
 
