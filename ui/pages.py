@@ -76,7 +76,8 @@ MAX_TITLE = 60  # characters: browsers cut longer tab titles
 # On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
 # focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
 # no parameter changes, is said in the language of the page. A panel that opens with a field takes what is
-# typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses it there.
+# typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses it there, or
+# has the page loaded with it where there is no menu, and shows which is kept.
 _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
@@ -90,7 +91,7 @@ const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPop
 const PANELS = '[data-testid="stPopoverBody"], [data-testid="stDialog"] [role="dialog"]';
 const FIRST = 'input, textarea, button:not([aria-label], [data-testid^="stBaseButton-pills"]), a[href]';
 const TYPED = 'input[type="text"]:not([role]), textarea';
-const THEMES = '.st-key-appearance button';
+const THEMES = '.st-key-appearance button, [data-testid^="stMainMenuItem-theme-"]';
 const MENU = '[data-testid="stMainMenuButton"]';
 const LINKS = '[data-testid="stSidebarNavLink"]';
 const BACK = '.st-key-grid-all button';
@@ -170,29 +171,57 @@ function focusField() {
 
 let theme = '';
 
-function chooseTheme(event) {
+// Streamlit keeps a theme for the page alone that was loaded with it.
+function keepTheme(name, pages) {
+  const root = location.pathname.replace(/[^/]*$/, '');
+  for (const path of new Set([location.pathname, root, ...pages.map((page) => root + page)])) {
+    localStorage.setItem(`stActiveTheme-${path}-v2`, JSON.stringify(name));
+  }
+}
+
+function keptTheme() {
+  return JSON.parse(localStorage.getItem(`stActiveTheme-${location.pathname}-v2`)) || 'System';
+}
+
+// Without the menu the theme is taken from what is kept, as a page does when it is loaded.
+function chooseTheme(event, pages) {
   const choice = event.target instanceof Element ? event.target.closest(THEMES) : null;
+  if (!choice) return;
+  const name = nameOf(choice);
+  keepTheme(name, pages);
+  showTheme();
+  if (!choice.closest('.st-key-appearance')) return;
   const menu = document.querySelector(MENU);
-  if (!choice || !menu) return;
-  theme = choice.closest('[class*="st-key-theme-"]').className.match(/st-key-theme-(\\w+)/)[1];
+  if (!menu) { location.reload(); return; }
+  theme = name;
   document.documentElement.dataset.theming = '';
   if (menu.ariaExpanded !== 'true') menu.click();
 }
 
+function nameOf(choice) {
+  const said = choice.closest('[class*="st-key-theme-"]')?.className || choice.dataset.testid;
+  return said.match(/theme-(\\w+)/)[1];
+}
+
 function pressTheme() {
-  const chosen = theme;
-  const item = chosen && document.querySelector(`[data-testid="stMainMenuItem-theme-${chosen}"]`);
+  const item = theme && document.querySelector(`[data-testid="stMainMenuItem-theme-${theme}"]`);
   if (!item) return;
   theme = '';
   item.click();
-  for (const link of document.querySelectorAll(LINKS)) {  // Streamlit keeps it for this page alone
-    localStorage.setItem(`stActiveTheme-${link.pathname}-v2`, JSON.stringify(chosen));
-  }
   setTimeout(() => {
     const menu = document.querySelector(MENU);
     if (menu.ariaExpanded === 'true') menu.click();
     delete document.documentElement.dataset.theming;
   }, 0);
+}
+
+function showTheme() {
+  const group = document.querySelector('.st-key-appearance');
+  if (!group) return;
+  const kept = keptTheme();
+  group.role = 'group';
+  group.ariaLabel = group.querySelector('p')?.textContent;
+  for (const choice of group.querySelectorAll('button')) choice.ariaPressed = String(nameOf(choice) === kept);
 }
 
 let sought = '';
@@ -221,6 +250,7 @@ function look(told, data) {
   translate(data.words, data.labels);
   focusField();
   pressTheme();
+  showTheme();
   seekMark();
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
@@ -232,16 +262,17 @@ function look(told, data) {
 export default function ({ data, parentElement }) {
   document.documentElement.lang = data.language;
   const told = parentElement.querySelector('.footnote-told');
+  const choose = (event) => chooseTheme(event, data.pages);
   const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', closeDrawer);
-  document.addEventListener('click', chooseTheme);
+  document.addEventListener('click', choose);
   document.addEventListener('click', reopen, true);
   look(told, data);
   return () => {
     watch.disconnect();
     document.removeEventListener('click', closeDrawer);
-    document.removeEventListener('click', chooseTheme);
+    document.removeEventListener('click', choose);
     document.removeEventListener('click', reopen, true);
   };
 }
@@ -257,6 +288,7 @@ def mount() -> None:
         height=1,
         data={
             "language": language(),
+            "pages": [name.lower() for name in _ICONS],
             "read": _("Reading has ended."),
             "words": _streamlit_words(),
             "labels": _streamlit_labels(),

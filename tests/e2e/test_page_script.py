@@ -1,13 +1,14 @@
 """What the script of every page does: focus of panels, the theme, and the words of Streamlit's own parts."""
 
+import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from rag.i18n import _, in_language
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import Visitor, click
+from tests.e2e.visitor import Step, Visitor, again, click
 
 Visit = Callable[..., Visitor]
 
@@ -25,16 +26,36 @@ def test_a_panel_with_a_field_takes_what_is_typed(server: Server, visit: Visit):
 @pytest.mark.integration
 def test_a_theme_chosen_in_the_settings_holds_on_every_page(server: Server, visit: Visit):
     page = visit(f"{server.url}/settings").page
+    group = page.get_by_role("group", name="Appearance")
+    pressed = group.get_by_role("button", pressed=True)
 
-    def dark(patience: float) -> None:
-        page.wait_for_function(
-            "getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'", timeout=patience
-        )
+    def drawn(scheme: str) -> Step:
+        seen = f"getComputedStyle(document.querySelector('.stApp')).colorScheme === '{scheme}'"
+        return lambda patience: page.wait_for_function(seen, timeout=patience)
 
-    click(page.get_by_role("button", name="Dark", exact=True), then=dark)
+    def choice(name: str) -> Locator:
+        return group.get_by_role("button", name=name, exact=True)
+
+    expect(pressed).to_have_text(re.compile("Automatic"))
+    click(choice("Dark"), then=drawn("dark"))
     expect(page.get_by_test_id("stMainMenuPopover")).to_have_count(0)
-    page.goto(f"{server.url}/library")
-    dark(60_000)
+    expect(pressed).to_have_text(re.compile("Dark"))
+    for path in ("library", "lab", ""):
+        page.goto(f"{server.url}/{path}")
+        drawn("dark")(60_000)
+    page.goto(f"{server.url}/settings")
+    expect(pressed).to_have_text(re.compile("Dark"))
+
+    menu = page.get_by_role("button", name="Menu", exact=True)
+    click(menu, page.get_by_role("menuitemradio", name="Light"), then=drawn("light"))
+    expect(pressed).to_have_text(re.compile("Light"))
+
+    def without_menu(patience: float) -> None:
+        menu.evaluate("menu => menu.remove()", timeout=patience)
+        choice("Dark").click(timeout=patience)
+
+    again(without_menu, drawn("dark"))
+    expect(pressed).to_have_text(re.compile("Dark"))
 
 
 @pytest.mark.integration
