@@ -220,7 +220,7 @@ function showTheme() {
   if (!group) return;
   const kept = keptTheme();
   group.role = 'group';
-  group.ariaLabel = group.querySelector('p')?.textContent;
+  group.ariaLabel = group.querySelector('p')?.textContent ?? '';
   for (const choice of group.querySelectorAll('button')) choice.ariaPressed = String(nameOf(choice) === kept);
 }
 
