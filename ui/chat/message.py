@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from rag.chat import pipeline
-from rag.chat.export import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.clipboard import footnoted_answer, plain_answer, tables_as_csv
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
 from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
 from rag.errors import QuestionRefused

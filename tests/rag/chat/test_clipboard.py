@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.chat.export import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.clipboard import footnoted_answer, plain_answer, tables_as_csv
 from storage.records import CitationRecord, Message, PassageRecord
 
 TEXT = "iPhone sales fell to 39,669. Mac sales were 6,840."
