@@ -119,7 +119,7 @@ OWNERS: Mapping[str, set[str]] = {
     "openpyxl": {"rag.ingest.parsers", "rag.grid.workbook"},
     "olefile": {"rag.ingest.parsers"},
     "trafilatura": {"rag.ingest.parsers"},
-    "markdown_it": {"rag.citations"},
+    "markdown_it": {"rag.citations", "rag.chat.clipboard"},
     "prometheus_client": {"rag.metrics"},
     "fastapi": {"api"},
     "uvicorn": {"api"},

@@ -1,11 +1,16 @@
-"""Answer for the clipboard: its words, the same with its sources, and its tables."""
+"""Answer for the clipboard, as words and as HTML: alone, with its sources, and its tables."""
 
 import csv
 import io
 import re
+from html import escape
 
-from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, harmless
+from markdown_it import MarkdownIt
+
+from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, place_of
+from rag.i18n import translated
 from rag.text.markdown import plain_words
+from rag.text.normalize import clean
 from rag.text.tables import read_tables
 from storage.records import Message
 
@@ -24,26 +29,59 @@ def _without_markers(answer: Message) -> str:
     return re.sub(r"(?:[ \t]*\0)+", "", said).strip()
 
 
-def footnoted_answer(answer: Message) -> str:
-    """Return an answer as Markdown with a footnote for each quote, in which nothing is active."""
+def sourced_answer(answer: Message) -> str:
+    """Return an answer as words with its markers, and a line for each source below."""
     written, quotes = cited_pieces(answer)
-    notes = "\n".join(map(_footnote, quotes))
-    return "\n\n".join(filter(None, ("".join(map(_footnoted, written)).strip(), notes)))
+    said = plain_words("".join(map(_marked, written)).strip())
+    return "\n\n".join(filter(None, (said, "\n".join(map(source_line, quotes)))))
 
 
-def _footnoted(piece: AnswerPiece) -> str:
+def _marked(piece: AnswerPiece) -> str:
     if piece.quote:
-        return f"[^{piece.quote}]"
-    return f" *({piece.remark})*" if piece.remark else harmless(piece.text)
+        return f"[{piece.quote}]"
+    return f" ({escaped(translated(piece.remark))})" if piece.remark else piece.text
 
 
-def _footnote(quote: Quote) -> str:
-    page = f", page {quote.page}" if quote.page is not None else ""
+def source_line(quote: Quote) -> str:
+    """Return the number of a quote, its document, its page and its words."""
     told = " ".join(plain_words(quote.text).replace("\t", ", ").split())
-    words = f": “{escaped(told)}”" if told else ""
-    return f"[^{quote.number}]: {escaped(quote.document)}{page}{words}"
+    words = f": “{told}”" if told else ""
+    return f"[{quote.number}] {place_of(quote, ' '.join(clean(quote.document).split()))}{words}"
 
 
+# HTML: what a word processor takes of an answer.
+_BOLD = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
+_JOINER = "\u2060"  # a letter to Markdown, whose marks are none between a sign and a letter: "**行く。**彼は"
+_HEADING = "h4"  # of every heading, as on the page: an answer is pasted into a text that has its own
+
+
+def plain_html(answer: Message) -> str:
+    """Return `plain_answer` as HTML."""
+    return _html(_without_markers(answer))
+
+
+def sourced_html(answer: Message) -> str:
+    """Return `sourced_answer` as HTML."""
+    written, quotes = cited_pieces(answer)
+    sources = "".join(f"<p>{escape(source_line(quote))}</p>\n" for quote in quotes)
+    return _html("".join(map(_marked, written)).strip()) + sources
+
+
+def _html(markdown: str) -> str:
+    """Return Markdown as HTML of paragraphs, lists, tables, code and emphasis; all else in it is text."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(_ACTIVE)
+    tokens = parser.parse(_BOLD.sub(rf"**{_JOINER}\1{_JOINER}**", clean(markdown)))
+    for token in tokens:
+        token.tag = _HEADING if token.type.startswith("heading_") else token.tag
+        token.info = ""
+    html: str = parser.renderer.render(tokens, parser.options, {})
+    return html.replace(_JOINER, "")
+
+
+_ACTIVE = ["code", "reference", "html_block", "html_inline", "autolink", "link", "image"]
+
+
+# Tables
 def tables_as_csv(answer: Message) -> list[str]:
     """Return the tables of an answer as CSV, without markers.
 

@@ -283,7 +283,8 @@ def _quoted(quote: Quote, words: str) -> str:
     return _(FROM_PICTURE if quote.read_from_picture else STATUSES[quote.status], quote=words)
 
 
-def _place(quote: Quote, document: str) -> str:
+def place_of(quote: Quote, document: str) -> str:
+    """Return where a quote is from: its document, called so, and its page."""
     return (
         document if quote.page is None else _("{document}, page {page}", document=document, page=quote.page)
     )
@@ -326,7 +327,7 @@ def _markdown_quote(quote: Quote) -> str:
     heading = f", {escaped(quote.heading)}" if quote.heading else ""
     told = f"“{escaped(quote.text)}”" if quote.text else escaped(quote.read_from_picture)
     words = _quoted(quote, told)
-    place = f"{_place(quote, escaped(quote.document))}{heading}"
+    place = f"{place_of(quote, escaped(quote.document))}{heading}"
     return f"- \\[{quote.number}\\] {words} — {place} (sha256 {escaped(quote.sha256)})"
 
 
@@ -446,7 +447,7 @@ def _html_quote(quote: Quote) -> str:
     words = words or _text(quote.read_from_picture)
     return (
         f'<li id="quote-{quote.number}">[{quote.number}] {_quoted(quote, words)}<br>'
-        f"{_place(quote, _text(quote.document))}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
+        f"{place_of(quote, _text(quote.document))}{heading}<br><code>sha256 {_text(quote.sha256)}</code></li>"
     )
 
 

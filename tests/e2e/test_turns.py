@@ -1,7 +1,9 @@
 """Follow-ups corrected, questions edited, answers made again, stopped and gone on with, in a browser."""
 
+import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
@@ -159,3 +161,36 @@ def test_the_steps_of_a_question_are_shown_changed_and_searched_again(
     press(one, then=last.get_by_text("Searched as typed."))
     visitor.finished(1)
     assert visitor.errors == []
+
+
+PAPER = """() => {
+  const paper = document.createElement('div');
+  paper.contentEditable = 'true';
+  document.body.append(paper);
+  paper.focus();
+}"""
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["allowed", "by plain HTTP"])
+def test_an_answer_is_pasted_with_its_bold_words_and_as_plain_words(
+    with_model: Server, visit: Visit, fake: FakeLLM, allowed: bool
+):
+    fake.say("**The second crane** lifts \\$80 [1].\n\n- Kobe")
+    visitor = visit(with_model.url)
+    page = visitor.page
+    if not allowed:
+        page.evaluate("delete Navigator.prototype.clipboard")
+    visitor.ask("What does the second crane lift?")
+    visitor.finished()
+    click(page.get_by_role("button", name="Copy with sources"), then=page.get_by_text("Copied", exact=True))
+    page.evaluate(PAPER)
+    page.keyboard.press("Control+v")
+    paper = page.locator("div[contenteditable]")
+    expect(paper.locator("b, strong")).to_have_text("The second crane")
+    expect(paper.locator("li")).to_have_text("Kobe")
+    expect(paper).to_contain_text("lifts $80 [1].")
+    expect(paper).to_contain_text("[1] harbour-report.pdf, page 1: “")
+    box = page.get_by_placeholder("Ask your documents")
+    box.focus()
+    page.keyboard.press("Control+v")
+    expect(box).to_have_value(re.compile(r"^The second crane lifts \$80 \[1\]\.\n\n- Kobe\n\n\[1\] harbour"))

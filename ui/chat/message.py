@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from rag.chat import pipeline
-from rag.chat.clipboard import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.clipboard import plain_answer, plain_html, sourced_answer, sourced_html, tables_as_csv
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
 from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
 from rag.errors import QuestionRefused
@@ -546,8 +546,10 @@ def _show_copy(message: Message) -> None:
         _("Copy table") if len(tables) == 1 else _("Copy table {n}", n=n): text
         for n, text in enumerate(tables, 1)
     }
-    texts = {_("Copy"): plain_answer(message), _("Copy with sources"): footnoted_answer(message)} | named
-    copy_buttons(texts, f"copy-{message.id}")
+    copy, with_sources = _("Copy"), _("Copy with sources")
+    texts = {copy: plain_answer(message), with_sources: sourced_answer(message)} | named
+    html = {copy: plain_html(message), with_sources: sourced_html(message)}
+    copy_buttons(texts, f"copy-{message.id}", html)
 
 
 def _show_actions(message: Message, workspace: Workspace, *, settled: bool) -> None:

@@ -26,20 +26,32 @@ button:focus-visible { outline: 2px solid currentColor; outline-offset: 1px; }
 .copied { font-size: 0.875rem; margin-left: 0.5rem; color: var(--st-text-color); }
 """
 _JS = """
-async function write(text) {
+async function write(text, html) {
   try {
-    await navigator.clipboard.writeText(text);
+    if (!html) return await navigator.clipboard.writeText(text);
+    const said = { 'text/plain': text, 'text/html': html };
+    const kinds = Object.entries(said).map(([type, words]) => [type, new Blob([words], { type })]);
+    await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(kinds))]);
   } catch {  // no permission, or a page that came by plain HTTP
-    const area = document.createElement('textarea');
-    area.value = text;
-    area.style.position = 'fixed';
-    area.style.opacity = '0';
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand('copy');
-    area.remove();
-    if (!done) throw new Error('the browser refuses');
+    writeAsCopied(text, html);
   }
+}
+
+function writeAsCopied(text, html) {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  area.oncopy = (event) => {
+    event.clipboardData.setData('text/plain', text);
+    if (html) event.clipboardData.setData('text/html', html);
+    event.preventDefault();
+  };
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand('copy');
+  area.remove();
+  if (!done) throw new Error('the browser refuses');
 }
 
 export default function ({ data, parentElement }) {
@@ -53,7 +65,7 @@ export default function ({ data, parentElement }) {
     button.append(icon.cloneNode(true), name);
     button.onclick = async () => {
       try {
-        await write(text);
+        await write(text, data.html[name]);
         said.textContent = data.copied;
       } catch {
         said.textContent = data.refused;
@@ -69,10 +81,14 @@ export default function ({ data, parentElement }) {
 _buttons = st.components.v2.component("footnote_copy", html=_HTML, css=_CSS, js=_JS)
 
 
-def copy_buttons(texts: Mapping[str, str], key: str) -> None:
-    """Show a button for each text, by the button's name."""
+def copy_buttons(texts: Mapping[str, str], key: str, html: Mapping[str, str] | None = None) -> None:
+    """Show a button for each text, by the button's name; `html` is put beside a text for word processors.
+
+    It is only written to the clipboard, never shown.
+    """
     words = {
         "texts": dict(texts),
+        "html": dict(html or {}),
         "copied": _("Copied"),
         "refused": _("The browser does not allow copying."),
     }

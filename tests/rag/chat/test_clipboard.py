@@ -1,9 +1,10 @@
 """An answer for the clipboard."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.chat.clipboard import footnoted_answer, plain_answer, tables_as_csv
+from rag.chat.clipboard import plain_answer, plain_html, sourced_answer, sourced_html, tables_as_csv
 from storage.records import CitationRecord, Message, PassageRecord
 
 TEXT = "iPhone sales fell to 39,669. Mac sales were 6,840."
@@ -44,18 +45,46 @@ def test_code_is_copied_as_it_is():
     )
 
 
-def test_a_row_in_a_footnote_has_commas_between_its_cells():
-    row = "| iPhone ® (1) | 39,669 |"
+def test_a_row_among_the_sources_has_commas_between_its_cells():
+    row = "| iPhone ® (1) | \\$39,669 |"
     told = answer("Sales fell [1].")
     cited = replace(told, citations=(replace(told.citations[0], quote=row),))
-    assert footnoted_answer(cited).endswith("“iPhone ® (1), 39,669”")
+    assert sourced_answer(cited).endswith("“iPhone ® (1), $39,669”")
 
 
-def test_a_copy_with_footnotes_names_the_document_the_page_and_the_words():
-    copied = footnoted_answer(answer("Sales fell [1]. ![x](http://evil.test/a)"))
-    body, note = copied.split("\n\n")
-    assert body.startswith("Sales fell [^1].") and "![" not in body
-    assert note == r"[^1]: q3 \[x\].pdf, page 19: “iPhone sales fell to 39,669.”"
+def test_a_copy_with_sources_names_the_document_the_page_and_the_words_without_escapes():
+    copied = sourced_answer(answer("**Sales** fell to \\$5 [1].\n\n| a \\| b | 1 * 2 [1] |\n|---|---|"))
+    body, table, source = copied.split("\n\n")
+    assert (body, table) == ("Sales fell to $5 [1].", "a | b\t1 * 2 [1]")
+    assert source == "[1] q3 [x].pdf, page 19: “iPhone sales fell to 39,669.”"
+
+
+def test_a_word_processor_gets_bold_words_lists_and_tables():
+    table = "| a \\| b | 2023 |\n|---|---|\n| Mac | *7* |"
+    written = f"# Sales\n\n**売上。**は \\$5 [1].\n\n- one\n- `2 * 3`\n\n{table}"
+    html = plain_html(answer(written))
+    assert "<h4>Sales</h4>" in html and "<p><strong>売上。</strong>は $5.</p>" in html
+    assert "<li>one</li>" in html and "<li><code>2 * 3</code></li>" in html
+    assert "<th>a | b</th>" in html and "<td><em>7</em></td>" in html
+    sourced = sourced_html(answer(written))
+    assert "は $5 [1].</p>" in sourced
+    assert sourced.endswith("<p>[1] q3 [x].pdf, page 19: “iPhone sales fell to 39,669.”</p>\n")
+
+
+HOSTILE = (
+    "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n![x](http://evil.test/a)\n"
+    "[x](javascript:alert(1))"
+    '\n\n<http://evil.test> &lt;b&gt; [x][y]\n\n[y]: http://evil.test/b\n\n```a"><img>\n<b>\n```\n'
+)
+
+
+def test_no_html_image_or_link_of_an_answer_or_a_document_is_copied_as_such():
+    told = answer(HOSTILE + "[1]")
+    passage = replace(told.passages[0], document="<img src=x>.pdf")
+    cited = replace(told, passages=(passage,), citations=(replace(told.citations[0], quote=HOSTILE),))
+    for html in (plain_html(cited), sourced_html(cited)):
+        assert set(re.findall(r"<(\w+)", html)) == {"p", "pre", "code"}
+        assert not re.search(r"<[^>]*(?:src|href|class|on\w+)=", html)
 
 
 def test_a_table_is_copied_as_csv_in_which_no_cell_is_a_formula():
@@ -64,4 +93,4 @@ def test_a_table_is_copied_as_csv_in_which_no_cell_is_a_formula():
 
 
 def test_an_answer_without_sources_is_copied_as_it_is():
-    assert footnoted_answer(answer("Hello.")) == plain_answer(answer("Hello.")) == "Hello."
+    assert sourced_answer(answer("Hello.")) == plain_answer(answer("Hello.")) == "Hello."
