@@ -18,6 +18,11 @@ SEND_IS_FREE = """() => {
   const send = box('[data-testid="stChatInputSubmitButton"]');
   return send.width > 0 && send.right <= box('.st-key-source-panel').left;
 }"""
+HEAD_STAYS = """panel => {
+  panel.scrollTo(0, panel.scrollHeight);
+  const head = panel.querySelector('.st-key-source-head').parentElement.getBoundingClientRect();
+  return panel.scrollTop > 100 && head.top >= panel.getBoundingClientRect().top;
+}"""
 OVERFLOWS = "head => head.scrollHeight > head.clientHeight && getComputedStyle(head).overflowY !== 'visible'"
 
 
@@ -32,7 +37,7 @@ def sample(server: Server, browser: Browser) -> Server:
     return server
 
 
-def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, sample):
+def test_the_head_stays_in_sight_and_counts_as_the_answer_does(visit, sample):
     visitor = visit(sample.url)
     page = visitor.page
     visitor.ask("How many containers did the harbour handle in 2025?")
@@ -49,6 +54,7 @@ def test_the_head_does_not_scroll_and_counts_as_the_answer_does(visit, sample):
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 844})
         assert not head.evaluate(OVERFLOWS)
+        assert page.locator(".st-key-source-panel").evaluate(HEAD_STAYS)
 
 
 @pytest.mark.parametrize("width", [1024, 1100, 1440])

@@ -197,12 +197,12 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
         passage = replace(passage, document_id=document_id)
         evidence = replace(evidence, passage=passage)
     spans = cited_pages(evidence, workspace) if found == "here" else []
-    where = list(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)]))
+    page = page_shown(evidence, spans) if spans else None
+    where = _where(page, spans, passage)
     with st.container(key="source-where", horizontal=True, gap="small", vertical_alignment="center"):
         if where:
-            st.caption(" · ".join(where), width="stretch")
+            st.caption(where, width="stretch")
         if found == "here":
-            page = page_shown(evidence, spans) if spans else None
             opened = partial(_open_document, passage.document_id, page, (evidence.start, evidence.end))
             action(_("Open document"), "menu_book", "open-document", opened)
             _show_address(passage, workspace)
@@ -232,6 +232,13 @@ def _show_address(passage: PassageRecord, workspace: Workspace) -> None:
 def _open_document(document_id: str, page: int | None, words: tuple[int, int]) -> None:
     _dismiss()
     side_panel.open_document(document_id, page, words)
+
+
+def _where(page: int | None, spans: Sequence[PageSpan], passage: PassageRecord) -> str:
+    """Return the pages and heading of the cited words, or the page that was turned to."""
+    if page is not None and page not in [span.number for span in spans]:
+        return _("Page {number}", number=page)
+    return " · ".join(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)]))
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
