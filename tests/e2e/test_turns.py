@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
+from tests.e2e.test_accessibility import TALL, violations_of_both_themes
 from tests.e2e.visitor import Visitor, again, click, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
@@ -135,7 +136,7 @@ def test_the_steps_of_a_question_are_shown_changed_and_searched_again(
     with_model: Server, visit: Visit, fake: FakeLLM
 ):
     fake.reply(Reply(planning))
-    visitor = visit(with_model.url)
+    visitor = visit(with_model.url, height=TALL)
     page = visitor.page
     visitor.ask("How many tonnes does the second crane lift, and where was it built?")
     visitor.finished(1)
@@ -143,9 +144,12 @@ def test_the_steps_of_a_question_are_shown_changed_and_searched_again(
     expect(last).to_contain_text("Searched in 2 steps:")
     expect(last.get_by_role("listitem").first).to_contain_text("How many tonnes does the second crane lift?")
 
+    assert violations_of_both_themes(page) == []
     dialog = page.get_by_role("dialog")
     box = dialog.get_by_role("textbox", name="Steps, one a line")
     click(last.get_by_role("button", name="Edit steps"), then=box)
+    visitor.rested()
+    assert violations_of_both_themes(page) == []
 
     def change(patience: float) -> None:
         box.fill("Where was the first crane built?\nWhat does the second crane lift?", timeout=patience)
