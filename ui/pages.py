@@ -96,7 +96,9 @@ const MENU = '[data-testid="stMainMenuButton"]';
 const LINKS = '[data-testid="stSidebarNavLink"]';
 const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
-const MARKED = '.st-key-source-page-large [class*="st-key-source-mark-"]';
+const MARKED = ':is(.st-key-source-page, .st-key-source-page-large) [class*="st-key-source-mark-"]';
+const TEXT = '[class*="st-key-document-text-"]';
+const MATCH = `${TEXT} .stMarkdownColoredBackground`;
 
 function closeDrawer(event) {
   const choice = event.target instanceof Element ? event.target.closest(CHOICES) : null;
@@ -226,19 +228,30 @@ function showTheme() {
 
 let sought = '';
 
-// An enlarged page is scrolled once to its first mark, whose place in percent its key ends with.
+// What is marked on a page, or is the match of a search in a text, is brought into sight once. The key of a
+// page's image ends with the place of its mark in percent, that of a text with the place of the match.
 function seekMark() {
   const marked = document.querySelector(MARKED), image = marked?.querySelector('img');
-  const [key, across, down] = marked?.className.match(/st-key-source-mark-\\d+-(\\d+)-(\\d+)/) || [''];
-  if (!image || !key) { sought = ''; return; }
-  if (!image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
+  const match = document.querySelector(MATCH);
+  const [key, across, down] = marked?.className.match(/st-key-source-mark-\\d+-(\\d+)-(\\d+)/)
+    || match?.closest(TEXT).className.match(/st-key-document-text-\\d+/) || [''];
+  if (!key) { sought = ''; return; }
   if (key === sought) return;
+  if (image && !image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
   sought = key;
-  const page = marked.closest('.st-key-source-page-large');
-  page.scrollTo(
-    image.offsetWidth * across / 100 - page.clientWidth / 2,
-    image.offsetTop - page.offsetTop + image.offsetHeight * down / 100 - page.clientHeight / 2,
-  );
+  const page = marked?.closest('.st-key-source-page-large');
+  if (page) {
+    page.scrollTo(
+      image.offsetWidth * across / 100 - page.clientWidth / 2,
+      image.offsetTop - page.offsetTop + image.offsetHeight * down / 100 - page.clientHeight / 2,
+    );
+    return;
+  }
+  const panel = (marked || match).closest('.st-key-source-panel');
+  if (!panel) return;
+  const box = (image || match).getBoundingClientRect(), seen = panel.getBoundingClientRect();
+  const place = box.top + (image ? box.height * down / 100 : box.height / 2) - seen.top;
+  if (place < seen.height / 5 || place > seen.height * 0.9) panel.scrollBy(0, place - seen.height / 2);
 }
 
 let reading = false;
@@ -251,6 +264,8 @@ function look(told, data) {
   focusField();
   pressTheme();
   showTheme();
+  const head = document.querySelector('.st-key-source-head')?.parentElement;
+  head?.parentElement.style.setProperty('--source-head', `${head.offsetHeight}px`);
   seekMark();
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;

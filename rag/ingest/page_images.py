@@ -24,12 +24,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WantedPage:
-    """Page of a PDF, from 1, with spans of its stored text to mark; none are marked if there are none."""
+    """Page of a PDF, from 1, with spans of its stored text to mark; none are marked if there are none.
+
+    The `current` one of the spans, counted from 0, is framed, too.
+    """
 
     path: Path
     number: int
     text: str
     spans: tuple[tuple[int, int], ...] = ()
+    current: int | None = None
 
 
 @dataclass
@@ -55,7 +59,14 @@ class PageImages:
         drawing = self._drawing(wanted)
         with drawing.lock:
             if drawing.image is None:
-                drawing.image = page_image(wanted.path, wanted.number, wanted.text, wanted.spans, scale=SCALE)
+                drawing.image = page_image(
+                    wanted.path,
+                    wanted.number,
+                    wanted.text,
+                    wanted.spans,
+                    current=wanted.current,
+                    scale=SCALE,
+                )
             return drawing.image
 
     def draw_ahead(self, expected: Iterable[WantedPage]) -> None:

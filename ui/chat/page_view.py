@@ -122,13 +122,13 @@ def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> 
 
 
 def show_image(drawn: PageImage, said: str, number: int) -> None:
-    """Show the image of a page; enlarged, it is scrolled to its first mark, whose place its key holds.
+    """Show the image of a page; it is scrolled to its framed mark or its first, whose place its key holds.
 
     A mark a third across and half down page 7 makes the key ``source-mark-7-33-50``, in percent.
     """
     place = ""
     if drawn.boxes:
-        left, top, right, bottom = drawn.boxes[0]
+        left, top, right, bottom = (drawn.current or drawn.boxes)[0]
         across, down = (left + right) / 2 / drawn.width, (top + bottom) / 2 / drawn.height
         place = f"-{round(100 * across)}-{round(100 * down)}"
     with st.container(key=f"source-mark-{number}{place}"):

@@ -93,7 +93,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     _show_turning(record, parts, number, by_pages=bool(spans))
     span = parts[number - 1]
     if spans and record.name.lower().endswith(".pdf"):
-        _show_page(record, span, text, hits, here)
+        _show_page(record, span, text, hits, hit, here)
     else:
         _show_text(text, span, hits[hit] if hits else None, form_of(record.name))
     figures.show(record, here)
@@ -233,17 +233,17 @@ def _enlarge(large: bool) -> None:
 
 
 def _show_page(
-    record: DocumentRecord, span: PageSpan, text: str, hits: Sequence[Span], here: Workspace
+    record: DocumentRecord, span: PageSpan, text: str, hits: Sequence[Span], hit: int, here: Workspace
 ) -> None:
-    inside = [
-        (max(start - span.start, 0), min(end, span.end) - span.start)
-        for start, end in hits
-        if start < span.end and span.start < end
-    ]
+    there = [at for at, (start, end) in enumerate(hits) if start < span.end and span.start < end]
+    inside = [(max(hits[at][0] - span.start, 0), min(hits[at][1], span.end) - span.start) for at in there]
+    current = there.index(hit) if hit in there and len(hits) > 1 else None
     words = text[span.start : span.end]
     try:
         with st.spinner(_("Loading page…")):
-            page = WantedPage(here.library.files.path(record.sha256), span.number, words, tuple(inside))
+            page = WantedPage(
+                here.library.files.path(record.sha256), span.number, words, tuple(inside), current
+            )
             drawn = services().page_images.draw(page)
     except FootnoteError as error:
         st.info(
@@ -264,5 +264,5 @@ def _show_page(
 def _show_text(text: str, span: PageSpan, hit: Span | None, form: Form) -> None:
     start, end = hit or (span.start, span.start)
     shown = show_text(text[span.start : span.end], form, start - span.start, end - span.start)
-    with st.container(key="document-text"):
+    with st.container(key=f"document-text-{start}"):
         st.markdown(shown, anchors=False)

@@ -25,6 +25,7 @@ _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
 # Least height of a box, as shares of the font size around the baseline. More below would make the box of a
 # line without descenders taller than nine tenths of its ink.
 _BELOW, _ABOVE = 0.08, 0.72
+_FRAME = 5  # pixels from a box to the outside of its frame
 _ROW = "| "  # what a table row begins with
 TIMEOUT = 20.0  # seconds: someone waits for the page
 MEMORY = 1 << 30
@@ -41,33 +42,50 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class PageImage:
-    """Rendered page; `boxes` is empty when the place of the words is not `certain`."""
+    """Rendered page; `boxes` is empty when the place of the words is not `certain`.
+
+    `current` are those of the boxes that are framed.
+    """
 
     png: bytes
     width: int
     height: int
     boxes: tuple[Box, ...]
     certain: bool
+    current: tuple[Box, ...] = ()
 
 
 def page_image(
-    path: Path, page: int, text: str, spans: Sequence[tuple[int, int]], *, scale: float = 2.0
+    path: Path,
+    page: int,
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    *,
+    current: int | None = None,
+    scale: float = 2.0,
 ) -> PageImage:
     """Render a page (from 1) at `scale` pixels a point, with `spans` of its stored `text` marked.
 
-    Offsets count from the start of the page's own text. Raises DocumentRefused.
+    The `current` one of them, counted from 0, is framed, too. Offsets count from the start of the page's own
+    text. Raises DocumentRefused.
     """
     for start, end in spans:
         if not 0 <= start < end <= len(text):
             raise ValueError(f"[{start}, {end}) is no span of a page of {len(text)} characters")
-    request = {"number": page, "text": text, "spans": list(spans), "scale": scale}
+    request = {"number": page, "text": text, "spans": list(spans), "current": current, "scale": scale}
     facts, png = sandbox.run("page", path, "The document", timeout=TIMEOUT, memory=MEMORY, **request)
-    boxes = tuple(Box(*box) for box in facts["boxes"])
-    return PageImage(png, facts["width"], facts["height"], boxes, facts["certain"])
+    boxes, framed = (tuple(Box(*box) for box in facts[name]) for name in ("boxes", "current"))
+    return PageImage(png, facts["width"], facts["height"], boxes, facts["certain"], framed)
 
 
 def locate(
-    path: Path, *, number: int, text: str, spans: Sequence[tuple[int, int]], scale: float
+    path: Path,
+    *,
+    number: int,
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    current: int | None,
+    scale: float,
 ) -> tuple[dict[str, Any], bytes]:
     """Find `spans` of a page's stored text, and render the page with them marked."""
     with open_pdf(path) as pdf:
@@ -82,9 +100,10 @@ def locate(
         certain = read is not None
         found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if read else []
         boxes = [box for line in found for box in line]
+        framed = found[current] if found and current is not None else []
         width, height = (math.ceil(side * scale) for side in sheet.get_size())
-        facts = {"certain": certain, "boxes": boxes, "width": width, "height": height}
-        return facts, _picture(sheet, scale, boxes)
+        facts = {"certain": certain, "boxes": boxes, "current": framed, "width": width, "height": height}
+        return facts, _picture(sheet, scale, boxes, framed)
 
 
 def _boxes(
@@ -180,8 +199,11 @@ def _union(boxes: Iterable[Rectangle]) -> Rectangle:
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
-    """Render a page as PNG, its boxes yellow and underlined, so that they are visible without colour."""
+def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle], framed: list[Rectangle]) -> bytes:
+    """Render a page as PNG, its boxes yellow and underlined, so that they are visible without colour.
+
+    What is framed has a dark line around it.
+    """
     from PIL import Image, ImageChops, ImageDraw
 
     image = sheet.render(scale=scale).to_pil().convert("RGB")
@@ -190,6 +212,9 @@ def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle]) -> bytes:
     for left, top, right, bottom in boxes:
         draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=(255, 236, 130))
         draw.line((left - 1, bottom + 1, right + 1, bottom + 1), fill=(200, 120, 0), width=2)
+    for left, top, right, bottom in framed:
+        around = (left - _FRAME, top - _FRAME, right + _FRAME, bottom + _FRAME)
+        draw.rectangle(around, fill=(255, 190, 90), outline=(120, 50, 0), width=3)
     file = io.BytesIO()
     ImageChops.multiply(image, layer).save(file, "PNG")
     return file.getvalue()

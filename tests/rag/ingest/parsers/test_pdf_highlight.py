@@ -163,6 +163,16 @@ def test_picture_is_the_page_with_its_words_marked(tmp_path: Path, rotate: int) 
     assert picture.getpixel((round(box.right) + 8, round(box.bottom) + 8)) == (255, 255, 255)
 
 
+def test_one_of_the_marks_is_framed(tmp_path: Path) -> None:
+    path = makers.pdf(tmp_path / "a", [[Placed("The words to mark.", 30, 400)]], size=(WIDTH, HEIGHT))
+    image = page_image(path, 1, load(path, "a.pdf").text, [(4, 9), (13, 17)], current=1, scale=SCALE)
+    words, mark = image.boxes
+    assert image.current == (mark,)
+    picture = Image.open(io.BytesIO(image.png)).convert("RGB")
+    for box, left in ((words, (255, 255, 255)), (mark, (120, 50, 0))):
+        assert picture.getpixel((round(box.left) - 4, round((box.top + box.bottom) / 2))) == left
+
+
 def test_nothing_is_marked_where_the_text_is_not_the_stored_one(tmp_path: Path) -> None:
     path = makers.pdf(tmp_path / "a", [[Placed("The words to mark.", 30, 400)]])
     image = page_image(path, 1, "The words to mark!", [(4, 9)])
