@@ -1,4 +1,4 @@
-"""Answer for the clipboard, as words and as HTML: alone, with its sources, and its tables."""
+"""Answer for the clipboard, as words, HTML and Markdown: alone, with its sources, and its tables."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from html import escape
 
 from markdown_it import MarkdownIt
 
-from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, place_of
+from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, harmless, place_of
 from rag.i18n import translated
 from rag.text.markdown import plain_words
 from rag.text.normalize import clean
@@ -44,9 +44,33 @@ def _marked(piece: AnswerPiece) -> str:
 
 def source_line(quote: Quote) -> str:
     """Return the number of a quote, its document, its page and its words."""
-    told = " ".join(plain_words(quote.text).replace("\t", ", ").split())
+    told = _told(quote)
     words = f": “{told}”" if told else ""
     return f"[{quote.number}] {place_of(quote, ' '.join(clean(quote.document).split()))}{words}"
+
+
+def _told(quote: Quote) -> str:
+    return " ".join(plain_words(quote.text).replace("\t", ", ").split())
+
+
+# Markdown: for a text that keeps it, such as a wiki page.
+def footnoted_answer(answer: Message) -> str:
+    """Return an answer as Markdown with a footnote for each source, in which nothing is active."""
+    written, quotes = cited_pieces(answer)
+    notes = "\n".join(map(_footnote, quotes))
+    return "\n\n".join(filter(None, ("".join(map(_footnoted, written)).strip(), notes)))
+
+
+def _footnoted(piece: AnswerPiece) -> str:
+    if piece.quote:
+        return f"[^{piece.quote}]"
+    return f" *({escaped(translated(piece.remark))})*" if piece.remark else harmless(piece.text)
+
+
+def _footnote(quote: Quote) -> str:
+    told = escaped(_told(quote))
+    words = f": “{told}”" if told else ""
+    return f"[^{quote.number}]: {place_of(quote, escaped(quote.document))}{words}"
 
 
 # HTML: what a word processor takes of an answer.

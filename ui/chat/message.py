@@ -8,7 +8,14 @@ from typing import Literal
 import streamlit as st
 
 from rag.chat import pipeline
-from rag.chat.clipboard import plain_answer, plain_html, sourced_answer, sourced_html, tables_as_csv
+from rag.chat.clipboard import (
+    footnoted_answer,
+    plain_answer,
+    plain_html,
+    sourced_answer,
+    sourced_html,
+    tables_as_csv,
+)
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
 from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
 from rag.errors import QuestionRefused
@@ -547,7 +554,8 @@ def _show_copy(message: Message) -> None:
         for n, text in enumerate(tables, 1)
     }
     copy, with_sources = _("Copy"), _("Copy with sources")
-    texts = {copy: plain_answer(message), with_sources: sourced_answer(message)} | named
+    words = {copy: plain_answer(message), with_sources: sourced_answer(message)}
+    texts = words | {_("Copy as Markdown"): footnoted_answer(message)} | named
     html = {copy: plain_html(message), with_sources: sourced_html(message)}
     copy_buttons(texts, f"copy-{message.id}", html)
 

@@ -4,7 +4,14 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from rag.chat.clipboard import plain_answer, plain_html, sourced_answer, sourced_html, tables_as_csv
+from rag.chat.clipboard import (
+    footnoted_answer,
+    plain_answer,
+    plain_html,
+    sourced_answer,
+    sourced_html,
+    tables_as_csv,
+)
 from storage.records import CitationRecord, Message, PassageRecord
 
 TEXT = "iPhone sales fell to 39,669. Mac sales were 6,840."
@@ -50,6 +57,13 @@ def test_a_row_among_the_sources_has_commas_between_its_cells():
     told = answer("Sales fell [1].")
     cited = replace(told, citations=(replace(told.citations[0], quote=row),))
     assert sourced_answer(cited).endswith("“iPhone ® (1), $39,669”")
+
+
+def test_a_copy_as_markdown_has_footnotes_and_nothing_active():
+    copied = footnoted_answer(answer("**Sales** fell ![x](http://a.b) [1]."))
+    said, note = copied.split("\n\n")
+    assert said.startswith("**Sales** fell !\\[x\\]") and said.endswith("[^1].")
+    assert note == "[^1]: q3 \\[x\\].pdf, page 19: “iPhone sales fell to 39,669.”"
 
 
 def test_a_copy_with_sources_names_the_document_the_page_and_the_words_without_escapes():
