@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
+from tests.e2e.test_accessibility import TALL, violations_of_both_themes
 from tests.e2e.visitor import Visitor, again, click, close, press
 
 Visit = Callable[..., Visitor]
@@ -33,7 +34,7 @@ HOLIDAYS = """\
 def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: Visit, tmp_path: Path):
     (tmp_path / "travel.md").write_text(TRAVEL, "utf-8")
     (tmp_path / "휴가.md").write_text(HOLIDAYS, "utf-8")
-    visitor = visit(server.url + "/library")
+    visitor = visit(server.url + "/library", height=TALL)
     page = visitor.page
     visitor.add(tmp_path / "travel.md", tmp_path / "휴가.md")
     expect(visitor.row("travel.md")).to_contain_text("Ready")
@@ -53,11 +54,15 @@ def test_make_questions_run_open_one_and_make_a_default(server: Server, visit: V
     press(page.get_by_role("button", name="Run", exact=True), then=table)
     expect(table).to_contain_text("Meaning, diverse")
     expect(table.get_by_role("row")).to_have_count(6)
+    visitor.rested()
+    assert violations_of_both_themes(page) == []
 
     panel = page.get_by_role("dialog")
     click(page.locator(".st-key-lab-asked").get_by_role("button").first, then=panel)
     expect(panel).to_contain_text("Rank in each search")
     expect(panel.get_by_role("table")).to_contain_text("(right)")
+    visitor.rested()
+    assert violations_of_both_themes(page) == []
     close(panel)
 
     visitor.choose("Default search mode", "Words")
