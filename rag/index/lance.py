@@ -36,6 +36,7 @@ from rag.index.vector_index import (
 )
 
 GRAPH_FROM = 20_000  # vectors from which a graph is searched; fewer are compared one by one
+GRAPH_AGAIN = 1.1  # times as many vectors, from which a graph is tried again that another's commit prevented
 TOKENS_LOOKED_UP = 20  # of a row in `LanceWordIndex.check`
 WIDEN = 4  # times as many candidates, where a filter left too few
 _WORDS, _VECTORS, _MARKER = "words", "vectors", b"footnote"
@@ -226,6 +227,7 @@ class _Held:
 
     table: LanceTable | None
     graph_of: int = 0  # vectors when the graph was last made; those since have graphs of their own
+    prevented_at: int = 0  # vectors when another process's commit last came before that of a graph
     searched: bool = False
     closed: bool = False
     making: RLock = field(default_factory=RLock)
@@ -289,10 +291,7 @@ class LanceVectorIndex(VectorIndex):
             table = self._made(rows.shape[1])
             origins = [str(metadatas[row].get("document_id") or "") for row in last]
             table.put(_arrow([ids[row] for row in last], origins, rows[last]))
-            count = table.count()
-            if count >= max(GRAPH_FROM, 2 * self._held.graph_of):
-                table.index_anew("vector", index_types().HnswSq(distance_type="cosine"))
-                self._held.graph_of = count
+            self._make_graph_if_due(table)
 
     def delete(self, ids: Sequence[str] | None = None, **kwargs: Any) -> bool:  # noqa: ARG002
         """Remove entries, all of them without `ids`; unknown ids are no error."""
@@ -419,6 +418,16 @@ class LanceVectorIndex(VectorIndex):
     def _opened(self) -> LanceTable | None:
         """Open the table; None where nobody has added anything yet."""
         return LanceTable.find(self._directory, _VECTORS, self._objects)
+
+    def _make_graph_if_due(self, table: LanceTable) -> None:
+        held, count = self._held, table.count()
+        if count < max(GRAPH_FROM, 2 * held.graph_of, GRAPH_AGAIN * held.prevented_at):
+            return
+        if table.index_anew("vector", index_types().HnswSq(distance_type="cosine")):
+            held.graph_of = count
+        else:
+            table.refresh()  # another process may have made it
+            held.prevented_at, held.graph_of = count, held.graph_of or self._in_graph()
 
     def _in_graph(self) -> int:
         """Return about how many vectors the graph was made of."""

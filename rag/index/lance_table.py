@@ -60,6 +60,7 @@ class LanceTable:
         self._writing = RLock()
         self._closed = False
         self._commits = 0  # since the table was last put in order
+        self._ordered_from = 0.0  # time.monotonic() from which, after a failure, that is tried again
         self._written = time.monotonic()
         self._timer: Timer | None = None
         self._unindexed = self._count_unindexed()
@@ -105,14 +106,20 @@ class LanceTable:
         """Return the number of rows."""
         return int(self._read.count_rows())
 
-    def index_anew(self, column: str, config: Any) -> None:
-        """Make an index of a column in place of an earlier one, unless another process does so meanwhile."""
+    def index_anew(self, column: str, config: Any) -> bool:
+        """Make an index of a column in place of an earlier one.
+
+        Return False, and make none, where another process's commit comes first: it takes too long to be tried
+        again at once.
+        """
         with self._writing, self._changing():
             try:
                 self._latest().create_index(column, config=config)
             except BaseException as error:
                 if not is_conflict(error):
                     raise
+                return False
+            return True
 
     def index_if_absent(self, column: str, config: Any) -> None:
         """Make an index of a column that has none; several processes at once make one."""
@@ -168,6 +175,7 @@ class LanceTable:
             except BaseException as error:
                 if not (is_failure(error) or isinstance(error, StoreFailed)):
                     raise
+                self._ordered_from = time.monotonic() + QUIET_SECONDS
                 if is_conflict(error):  # another process does it, or writes
                     self._try_later()
                     return
@@ -258,7 +266,8 @@ class LanceTable:
 
     def _note_commit(self) -> None:
         self._commits, self._written = self._commits + 1, time.monotonic()
-        if self._commits >= MOST_COMMITS or self._unindexed >= max(MOST_UNINDEXED, self.count() // 10):
+        due = self._commits >= MOST_COMMITS or self._unindexed >= max(MOST_UNINDEXED, self.count() // 10)
+        if due and self._written >= self._ordered_from:
             self.put_in_order()
         elif self._timer is None:
             self._wait(QUIET_SECONDS)

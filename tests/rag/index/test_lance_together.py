@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rag.index import lance_table
@@ -18,6 +20,7 @@ from tests.rag.index.objects import table_objects
 from tests.s3 import new_address
 
 Open = Callable[[str], LanceWordIndex]
+OpenVectors = Callable[[str], LanceVectorIndex]
 FOLDER = "indexes/ann/words"
 
 
@@ -39,6 +42,21 @@ def words(tmp_path: Path, address: str) -> Iterator[Open]:
             root = tmp_path / (process if address else "shared")
             objects = table_objects(root, address) if address else None
             index = LanceWordIndex(root / FOLDER, objects=objects, preprocess_func=str.split)
+            stack.callback(index.close)
+            return index
+
+        yield opened
+
+
+@pytest.fixture
+def vectors_of(tmp_path: Path, address: str) -> Iterator[OpenVectors]:
+    """Open the vectors of one person in a process by its name."""
+    with ExitStack() as stack:
+
+        def opened(process: str) -> LanceVectorIndex:
+            root = tmp_path / (process if address else "shared")
+            objects = table_objects(root, address) if address else None
+            index = LanceVectorIndex(ByAngle(), root / "indexes/ann/vectors", lambda _: {}, objects=objects)
             stack.callback(index.close)
             return index
 
@@ -86,20 +104,93 @@ def test_rows_that_another_process_has_added_are_scored_among_all_rows(
     assert other.scores("cat dog", list(some)) == pytest.approx(some)
 
 
-def test_vectors_that_another_process_was_first_to_add_are_found(tmp_path: Path, address: str):
-    def opened(process: str) -> LanceVectorIndex:
-        root = tmp_path / (process if address else "shared")
-        objects = table_objects(root, address) if address else None
-        return LanceVectorIndex(ByAngle(), root / "indexes/ann/vectors", lambda _: {}, objects=objects)
-
-    one, other = opened("one"), opened("other")
+def test_vectors_that_another_process_was_first_to_add_are_found(vectors_of: OpenVectors):
+    one, other = vectors_of("one"), vectors_of("other")
     for index, angle in ((one, "0"), (other, "80")):
         index.add_vectors([angle], ByAngle().embed_documents([angle]), [{"document_id": "d"}])
     one.refresh()
     assert one.ids() == {"0", "80"}
     assert [id_ for id_, _ in one.nearest(ByAngle().embed_query("79"), 2)] == ["80", "0"]
-    one.close()
-    other.close()
+
+
+class Preempted:
+    """Table of LanceDB to which another process commits while this one makes a graph, or puts it in order."""
+
+    def __init__(self, table: Any, commit: Callable[[], object]) -> None:
+        self._table, self._commit = table, commit
+        self.tries: list[str] = []
+
+    def create_index(self, *args: Any, **options: Any) -> None:
+        self._preempt("index")
+        self._table.create_index(*args, **options)
+
+    def optimize(self, **options: Any) -> None:
+        self._preempt("order")
+        self._table.optimize(**options)
+
+    def _preempt(self, what: str) -> None:
+        self.tries.append(what)
+        self._commit()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+
+def put_in_order(index: LanceWordIndex | LanceVectorIndex) -> None:
+    index.refresh()
+    index._table().put_in_order()
+
+
+def add_vectors(index: LanceVectorIndex, first: int, count: int) -> None:
+    numbers = range(first, first + count)
+    rows = np.random.default_rng(first).normal(size=(count, 16)).astype(np.float32)
+    index.add_vectors([str(n) for n in numbers], rows, [{"document_id": "d"}] * count)
+
+
+def test_a_graph_that_another_process_prevents_is_made_with_later_vectors(
+    vectors_of: OpenVectors, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("rag.index.lance.GRAPH_FROM", 500)
+    one, other = vectors_of("one"), vectors_of("other")
+    add_vectors(one, 0, 400)
+    table = one._table()._table
+    one._table()._table = Preempted(table, lambda: put_in_order(other))
+    add_vectors(one, 400, 200)
+    assert not one._table().has_index("vector")
+    one._table()._table = table
+    add_vectors(one, 600, 10)  # it is not tried with every write: to make a large one takes long
+    assert not one._table().has_index("vector")
+    add_vectors(one, 610, 60)
+    assert one._table().has_index("vector")
+
+
+def test_a_graph_that_another_process_makes_at_the_same_time_is_not_made_again(
+    vectors_of: OpenVectors, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("rag.index.lance.GRAPH_FROM", 500)
+    one, other = vectors_of("one"), vectors_of("other")
+    add_vectors(one, 0, 400)
+    other.refresh()
+    preempted = Preempted(one._table()._table, lambda: add_vectors(other, 1000, 200))
+    one._table()._table = preempted
+    add_vectors(one, 400, 200)
+    assert one._table().has_index("vector")
+    add_vectors(one, 600, 200)
+    assert preempted.tries.count("index") == 1
+
+
+def test_putting_in_order_is_not_tried_with_every_write_where_another_process_prevents_it(
+    words: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(lance_table, "MOST_COMMITS", 2)
+    monkeypatch.setattr(lance_table, "QUIET_SECONDS", 600.0)
+    one, other = words("one"), words("other")
+    preempted = Preempted(one._table()._table, lambda: put_in_order(other))
+    one._table()._table = preempted
+    for number in range(6):
+        one.add(entries("cat", document=f"d{number}"))
+    assert preempted.tries == ["order"] and "could not be put in order" not in caplog.text
+    assert found(one, "cat", k=10) == [f"d{number}-0" for number in range(6)]
 
 
 def test_a_search_finds_its_rows_where_another_process_has_removed_their_files(
