@@ -1,10 +1,12 @@
 """Several processes on one ledger that share everything: what one does, the others see, and none undoes."""
 
+import logging
 import random
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -29,6 +31,8 @@ from tests.storage.conftest import WITHOUT_SERVER
 pytestmark = pytest.mark.timeout(600)  # a busy machine takes half a minute to start a process
 WORDS = "The moat of the castle is nine metres deep [1]. It is full of cold water, and of carp, and of frogs."
 QUESTION = "How deep is the moat?"
+KILLED = ("PostgreSQL", "worker", "server")
+log = logging.getLogger(__name__)
 
 
 @pytest.fixture(scope="module")
@@ -223,20 +227,37 @@ def test_the_settings_of_one_process_are_not_changed_where_others_would_not_lear
     assert here.settings.k != 9
 
 
+def _ended(there: Workspace, ids: list[str], asked: list[Asked]) -> bool:
+    return states(there, ids) == {"ready"} and all(one.state != "pending" for one in asked)
+
+
 @pytest.mark.parametrize(
-    "rounds", [3, pytest.param(60, marks=pytest.mark.slow(reason="kills and starts 60 processes"))]
+    "rounds",
+    [
+        3,
+        pytest.param(
+            60, marks=[pytest.mark.slow(reason="kills 60 processes"), pytest.mark.timeout(4 * 3600)]
+        ),
+    ],
 )
-def test_kills_lose_nothing_and_do_nothing_twice(shared, here, rounds):
+def test_kills_lose_nothing_and_do_nothing_twice(shared, here, key, rounds):
+    """Kill a worker, the server that answers, and PostgreSQL in turn, while they work."""
     there, rolls = here.workspace(LOCAL_OWNER), random.Random(7)
-    workers = shared.members_of(WORK, 2)
     ids: list[str] = []
-    for number in range(rounds):
+    for number in range(1, rounds + 1):
+        killed = KILLED[number % len(KILLED)]
+        server, *workers = shared.members_of(SERVE) + shared.members_of(WORK, 2)
+        shared.llm.reply(Reply(WORDS, pause=0.05))
         ids += add(there, 6, f"kill{rounds}-{number}")
+        asked = [Asked(shared, key, here) for _ in range(2)]
         time.sleep(rolls.random())
-        place = rolls.randrange(len(workers))
-        workers[place].kill()
-        workers[place] = shared.launch(WORK)
-    until(lambda: states(there, ids) == {"ready"}, seconds=120 + 10 * rounds)
+        if killed == "PostgreSQL":
+            shared.postgres.stop()
+            shared.postgres.start()
+        else:
+            (server if killed == "server" else rolls.choice(workers)).kill()
+        until(partial(_ended, there, ids, asked), f"round {number}, {killed}: it does not end")
+        log.info("Round %d: killed and gone on with: %s", number, killed)
     assert here.database.queue.of(LOCAL_OWNER, [READ, EMBED]) == []
     for id_ in ids:
         name = there.library.documents.get(id_).name
