@@ -46,6 +46,11 @@ _LAST = select(func.max(MessageRow.position)).where(_IN_CONVERSATION)
 class Conversations(OwnerStore):
     """The conversations of one owner."""
 
+    @property
+    def shared(self) -> bool:
+        """True where other processes may read them while an answer is written."""
+        return self._database.together
+
     def create(self, title: str = "") -> ConversationRecord:
         """Create a conversation."""
         at = now()

@@ -35,6 +35,7 @@ from storage.errors import LeaseLost, NotFound
 from storage.records import AnswerState, AttachedRecord, CitationRecord, Message, PassageRecord, TurnRecord
 
 CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streaming answer
+SHARED_CHECKPOINT_SECONDS = 0.15  # where another process may show it meanwhile, half a second behind
 HISTORY_MESSAGES = 20
 OLDER = N_(
     "The newest {count} messages of the conversation and its first question were read; "
@@ -205,7 +206,7 @@ class Conversation:
 
 @dataclass
 class _Draft:
-    """Answer in progress, stored every CHECKPOINT_SECONDS."""
+    """Answer in progress, stored every few tenths of a second."""
 
     conversations: Conversations
     turn: TurnRecord
@@ -321,7 +322,8 @@ class _Draft:
         )
 
     def _checkpoint(self) -> None:
-        if time.monotonic() - self.saved_at >= CHECKPOINT_SECONDS:
+        every = SHARED_CHECKPOINT_SECONDS if self.conversations.shared else CHECKPOINT_SECONDS
+        if time.monotonic() - self.saved_at >= every:
             self.conversations.checkpoint(self.turn.answer_id, self.text)
             self.saved_at = time.monotonic()
 
