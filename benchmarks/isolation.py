@@ -6,7 +6,7 @@ Two people have nearly the same documents in one place, and one of them the same
 is. Each way of searching is asked the same questions in both; what is found must be theirs, and the scores
 must be equal. With `--http` a server is asked over HTTP and MCP instead: four search modes, an answer, an
 answer in OpenAI's form, and the tool of agents; each passage and citation must be of the key's owner. That
-takes some 300 seconds of a core, and 140 more to read and embed the documents.
+takes some six minutes of a core.
 """
 
 import argparse
