@@ -53,7 +53,8 @@ def search(body: SearchRequest, access: Reader) -> SearchOut:
         try:
             aside = next(asides)
         except StopIteration as end:
-            found.passages = [source(number, one) for number, one in enumerate(end.value, start=1)]
+            best = end.value[: pipeline.k]  # without a model more are found, to quote from
+            found.passages = [source(number, one) for number, one in enumerate(best, start=1)]
             return found
         match aside:
             case SearchedIn(said):

@@ -3,16 +3,20 @@
 import base64
 import json
 import zipfile
+from contextlib import closing
 from io import BytesIO
+from pathlib import Path
 
 import httpx
 import pytest
 
 from api.answers import AnswerBuilder
 from api.problems import MEDIA_TYPE
+from rag.services import Services
+from rag.settings import load
 from storage.records import Message
-from tests.api.conftest import CASTLE, HARBOUR, QUESTION, ApiServer, add, ready
-from tests.rag.fake_llm import Reply
+from tests.api.conftest import CASTLE, HARBOUR, QUESTION, ApiServer, add, ready, running
+from tests.rag.fake_llm import FakeLLM, Reply
 from tests.rag.ingest.parsers.makers import Placed, pdf
 
 ANSWER = "The harbour handled 4.1 million containers in 2024 [1]."
@@ -54,6 +58,21 @@ def test_passages_are_found_in_a_scope(client):
     assert {one["document"] for one in only["passages"]} == {"harbour.md"}
     assert only["searched_in"] == "Reports (collection)"
     assert refused(client.post("/api/search", json={"query": "x", "collections": ["Lamps"]}), 404)
+
+
+def test_no_more_passages_are_found_than_asked_for_without_a_model(tmp_path: Path):
+    chapters = [
+        f"# Harbour {number}\n\n" + f"The harbour {number} opened in 1893. " * 30 for number in range(9)
+    ]
+    services = Services(load({"data": tmp_path / "data", "shutdown_seconds": 0}))
+    with closing(services), FakeLLM() as unused, running(services, unused) as server:
+        add(server.workspace("ann"), "harbours.md", "\n\n".join(chapters))
+        with server.client(server.key("ann")) as ann:
+            found = {
+                k: len(data(ann.post("/api/search", json={"query": "opened in 1893", "k": k}))["passages"])
+                for k in (3, 8)
+            }
+    assert found == {3: 3, 8: 8}
 
 
 def test_an_answer_is_whole_or_a_stream_of_events(client):
