@@ -1,11 +1,14 @@
-"""`footnote serve --no-ui` as a process of its own, over documents of two people and a fake model."""
+"""`footnote serve --no-ui` as a process of its own, over documents of two people and a fake model.
+
+It is forked (`tests/faults/forks.py`), or started from nothing.
+"""
 
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,7 @@ import psutil
 from rag.services import Services
 from rag.settings import load
 from storage.keys import ApiKeys
+from tests.faults.forks import ForkedProcess, forked_command
 from tests.rag.fake_llm import FakeLLM
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +48,7 @@ class ServedProcess:
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[ServedProcess]:
+def serving(folder: Path, *, from_nothing: bool = False, **settings: str) -> Iterator[ServedProcess]:
     """Add the documents, make the keys, and run the command until the end."""
     data, log = folder / "data", folder / "log"
     with closing(Services(load({"data": data}))) as services:
@@ -52,7 +56,7 @@ def serving(folder: Path, **settings: str) -> Iterator[ServedProcess]:
             library = services.workspace(owner).library
             list(library.index(library.add("harbour.md", text.encode())[0].id))
         keys = {owner: ApiKeys(services.database, owner).create("Test")[1] for owner in DOCUMENTS}
-    with FakeLLM(keeps_questions=True) as fake, log.open("wb") as written:
+    with FakeLLM(keeps_questions=True) as fake:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("FOOTNOTE_")},
             "PYTHONPATH": str(ROOT),
@@ -61,8 +65,9 @@ def serving(folder: Path, **settings: str) -> Iterator[ServedProcess]:
             "FOOTNOTE_SHUTDOWN_SECONDS": "0",
             **settings,
         }
-        command = [sys.executable, "-m", "rag.cli", "--data", str(data), "serve", "--no-ui", "--port", "0"]
-        process = subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=folder)
+        words = ["--data", str(data), "serve", "--no-ui", "--port", "0"]
+        start = _started if from_nothing else forked_command
+        process = start(words, environment=environment, log=log, cwd=folder)
         try:
             url = _address(process, log)
             yield ServedProcess(url, keys, psutil.Process(process.pid), log)
@@ -74,7 +79,15 @@ def serving(folder: Path, **settings: str) -> Iterator[ServedProcess]:
                 process.kill()
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+def _started(
+    words: Sequence[str], *, environment: Mapping[str, str], log: Path, cwd: Path
+) -> subprocess.Popen[bytes]:
+    with log.open("wb") as written:
+        command = [sys.executable, "-m", "rag.cli", *words]
+        return subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=cwd)
+
+
+def _address(process: subprocess.Popen[bytes] | ForkedProcess, log: Path) -> str:
     """Return the address that the server tells, once it is ready."""
     deadline = time.monotonic() + 90
     while (told := re.search(r"http://127\.0\.0\.1:\d+", log.read_text())) is None or not _is_ready(told[0]):

@@ -59,7 +59,7 @@ def test_told_to_stop_it_is_not_ready_yet_serves_until_it_has_been_drained(tmp_p
 
 
 def test_a_drained_server_ends_without_being_told_again(tmp_path: Path):
-    with serving(tmp_path, FOOTNOTE_DRAIN_SECONDS="0.5") as server:
+    with serving(tmp_path, from_nothing=True, FOOTNOTE_DRAIN_SECONDS="0.5") as server:
         server.process.terminate()
         server.process.wait(60)
         assert "Told to stop: serving for 0.5 more seconds" in server.log.read_text()

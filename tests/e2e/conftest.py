@@ -19,8 +19,9 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
 from rag import cli
-from tests.e2e.forked import ForkedServer
+from tests.e2e.forked import forked_server
 from tests.e2e.visitor import PATIENCE, Visitor
+from tests.faults.forks import ForkedProcess
 from tests.rag.fake_llm import FakeLLM
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ class Server:
 
     url: str
     data: Path
-    process: subprocess.Popen[bytes] | ForkedServer
+    process: subprocess.Popen[bytes] | ForkedProcess
     log: Path
 
     def stop(self) -> None:
@@ -89,12 +90,12 @@ def serving(
         "FOOTNOTE_LLM_REPHRASE_TIMEOUT": "60",
     }
     environment = {"STREAMLIT_SERVER_PORT": str(port), **os.environ, **fixed, **settings}
-    process: subprocess.Popen[bytes] | ForkedServer
+    process: subprocess.Popen[bytes] | ForkedProcess
     if command:
         with (data / "log").open("ab") as log:
             process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log)
     else:
-        process = ForkedServer(ROOT / "app.py", cwd=cwd, environment=environment, log=data / "log")
+        process = forked_server(ROOT / "app.py", cwd=cwd, environment=environment, log=data / "log")
     server = Server(f"http://127.0.0.1:{port}", data / "data", process, data / "log")
     try:
         _wait_for(server)

@@ -6,8 +6,11 @@ A fork is at work within a few hundredths of a second. One that begins with noth
 import copy
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TextIO
 
 from rag.models import embeddings
@@ -17,7 +20,9 @@ from rag.telemetry import disable_telemetry
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        *("chromadb", "onnxruntime", "tantivy", "openai", "rag.cli", "api.application"),
+        *("chromadb", "onnxruntime", "tantivy", "openai", "psycopg", "rag.cli", "api.application"),
+        # What takes most of the time to import lancedb. Itself it starts a thread, which a fork would not have.
+        *("api.headless", "rag.index.lance", "lance_namespace", "pyarrow.dataset"),
         *("streamlit.web.cli", "streamlit.web.bootstrap", "tests.faults.opened"),
     ]
 )
@@ -46,6 +51,61 @@ class Fork:
         self.said.close()
         assert self.process.exitcode == 0
         return said
+
+
+class ForkedProcess:
+    """What tests ask of a process, as `subprocess.Popen` has it."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        self._process = FORKS.Process(target=work, args=arguments, daemon=True)  # it ends with the tests
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if (code := self._process.exitcode) is None:
+            raise TimeoutExpired("a fork", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def forked_command(
+    words: Sequence[str], *, environment: Mapping[str, str], log: Path, cwd: Path | None = None
+) -> ForkedProcess:
+    """Run the command line as `python -m rag.cli` does, in a fork that writes to a log."""
+    log.touch()
+    return ForkedProcess(_command, tuple(words), dict(environment), log, cwd)
+
+
+def _command(words: Sequence[str], environment: Mapping[str, str], log: Path, cwd: Path | None) -> None:
+    write_to(log)
+    if cwd is not None:
+        os.chdir(cwd)
+    _footnote(environment, *words)
+
+
+def write_to(log: Path) -> None:
+    """Lead what this process says to a log, and have it take an interrupt as any other does."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with log.open("ab") as output:
+        for stream in (1, 2):
+            os.dup2(output.fileno(), stream)
 
 
 def _saying(where: Connection, work: Callable[..., None], *arguments: object) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ import httpx
 from sqlalchemy import create_engine, text
 
 from rag.settings import Settings
+from tests.faults.forks import ForkedProcess, forked_command
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
 from tests.rag.fake_llm import FakeLLM
 from tests.storage.postgres import Postgres
@@ -39,7 +38,7 @@ class Member:
     """One process, which writes to a log."""
 
     command: Sequence[str]
-    process: "subprocess.Popen[bytes]"
+    process: ForkedProcess
     log: Path
 
     @property
@@ -117,13 +116,7 @@ class Cluster:
         environment = {f"FOOTNOTE_{name.upper()}": str(value) for name, value in given.items()}
         environment["DATABASE_URL"] = environment.pop("FOOTNOTE_DATABASE_URL")
         log = self.folder / f"log-{len(self.members)}"
-        with log.open("wb") as file:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "rag.cli", *command],
-                env={**os.environ, **environment},
-                stdout=file,
-                stderr=file,
-            )
+        process = forked_command(command, environment={**os.environ, **environment}, log=log)
         self.members.append(Member(command, process, log))
         return self.members[-1]
 
