@@ -7,6 +7,7 @@ import copy
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,36 +22,11 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         *("chromadb", "onnxruntime", "tantivy", "openai", "psycopg", "rag.cli", "api.application"),
-        # What takes most of the time to import lancedb. Itself it starts a thread, which a fork would not have.
+        # What takes most of the time to import lancedb, which starts a thread that a fork would not have.
         *("api.headless", "rag.index.lance", "lance_namespace", "pyarrow.dataset"),
         *("streamlit.web.cli", "streamlit.web.bootstrap", "tests.faults.opened"),
     ]
 )
-
-
-class Fork:
-    """A process at work, and the lines that it says."""
-
-    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
-        ours, theirs = FORKS.Pipe(duplex=False)
-        self.process = FORKS.Process(target=_saying, args=(theirs, work, *arguments), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.said: TextIO = os.fdopen(os.dup(ours.fileno()))
-        ours.close()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.said.close()
-
-    def finish(self) -> str:
-        """Wait for its end, which must be a good one, and return all that it said."""
-        said = self.said.read()
-        self.process.join()
-        self.said.close()
-        assert self.process.exitcode == 0
-        return said
 
 
 class ForkedProcess:
@@ -85,6 +61,30 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
+class Fork(ForkedProcess):
+    """A process at work, and the lines that it says."""
+
+    def __init__(self, work: Callable[..., None], *arguments: object) -> None:
+        ours, theirs = FORKS.Pipe(duplex=False)
+        super().__init__(_saying, theirs, work, *arguments)
+        theirs.close()
+        self.said: TextIO = os.fdopen(os.dup(ours.fileno()))
+        ours.close()
+
+    def kill(self) -> None:
+        super().kill()
+        self.wait()
+        self.said.close()
+
+    def finish(self) -> str:
+        """Wait for its end, which must be a good one, and return all that it said."""
+        said = self.said.read()
+        code = self.wait()
+        self.said.close()
+        assert code == 0
+        return said
+
+
 def forked_command(
     words: Sequence[str], *, environment: Mapping[str, str], log: Path, cwd: Path | None = None
 ) -> ForkedProcess:
@@ -113,6 +113,12 @@ def _saying(where: Connection, work: Callable[..., None], *arguments: object) ->
     os.dup2(where.fileno(), 1)
     where.close()
     work(*arguments)
+
+
+def run_source(source: str, *arguments: str) -> None:
+    """Run source as `python -c` does."""
+    sys.argv = ["-c", *arguments]
+    exec(compile(source, "<a fork>", "exec"), {"__name__": "__main__"})  # noqa: S102 - of a test
 
 
 def become(environment: Mapping[str, str]) -> None:

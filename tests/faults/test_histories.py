@@ -7,10 +7,13 @@ step both must say the same, and so they must after a crash, but for the one thi
 import copy
 import itertools
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -357,8 +360,9 @@ class Histories(RuleBasedStateMachine):
 def probe_in_a_fork(arguments: list[str], timeout: float) -> bytes:
     """Try a vector index as ever, in a child that need not import all: that is most of a history's time."""
     child = Fork(chroma_probe_worker.main, *arguments)
-    child.process.join(timeout)
-    child.process.kill()
+    with suppress(TimeoutExpired):
+        child.wait(timeout)
+    child.send_signal(signal.SIGKILL)
     said = child.said.read().split()
     child.kill()
     return said[-1].encode()

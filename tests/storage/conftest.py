@@ -1,8 +1,6 @@
 """A real ledger, in a fresh directory or on a PostgreSQL server, and a second process to compete with it."""
 
 import importlib.util
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,10 +9,11 @@ from sqlalchemy import create_engine, inspect, text
 
 from storage.database import Database
 from storage.tables import Base, Ledger
+from tests.faults.forks import Fork, run_source
 from tests.storage import postgres
 from tests.storage.postgres import Postgres
 
-Run = Callable[..., "subprocess.Popen[str]"]
+Run = Callable[..., "Program"]
 # About the ledger's own file, its lock or its copies: these run on SQLite alone.
 OF_SQLITE = {"test_backup", "test_damage", "test_drill", "test_faults", "test_lock", "test_migrations"}
 WITHOUT_SERVER = postgres.programs() is None or importlib.util.find_spec("psycopg") is None
@@ -74,20 +73,23 @@ def database(directory: Path, ledger: str | None) -> Iterator[Database]:
     opened.close()
 
 
+class Program(Fork):
+    """Python source at work in a process of its own; `ready` is the first line that it said."""
+
+    def __init__(self, source: str, *arguments: object) -> None:
+        super().__init__(run_source, source, *map(str, arguments))
+        self.ready = self.said.readline().strip()
+
+
 @pytest.fixture
 def start() -> Iterator[Run]:
     """Start Python source in another process and wait for its first line, which says that it is ready."""
-    running: list[subprocess.Popen[str]] = []
+    running: list[Program] = []
 
-    def run(source: str, *arguments: object) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", source, *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        running.append(process)
-        assert process.stdout is not None
-        process.ready = process.stdout.readline().strip()  # type: ignore[attr-defined]
-        return process
+    def run(source: str, *arguments: object) -> Program:
+        running.append(Program(source, *arguments))
+        return running[-1]
 
     yield run
     for process in running:
         process.kill()
-        process.communicate()

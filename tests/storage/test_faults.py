@@ -38,10 +38,10 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged(directory, start):
     acknowledged = []
     for life in range(4):
         process = start(WRITE, directory, life)
-        out = "".join(process.stdout.readline() for _ in range(2))
+        out = "".join(process.said.readline() for _ in range(2))
         time.sleep((0.0, 0.013, 0.021, 0.037)[life])
         process.send_signal(signal.SIGKILL)
-        out += process.communicate()[0]
+        out += process.said.read()
         acknowledged += [
             line.split() for line in out.splitlines() if line.count(" ") == 1 and len(line) == 33
         ]

@@ -1,7 +1,5 @@
 """One process, or several that share everything, on a ledger of a database server: a real PostgreSQL."""
 
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -16,6 +14,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DataDirectoryLocked
 from storage.fence import Sharing
+from tests.storage.conftest import Run
 from tests.storage.postgres import Postgres
 
 
@@ -43,17 +42,16 @@ def test_a_second_process_on_one_ledger_is_refused_and_told_which_has_it(server:
         assert len(Conversations(second, "ann").list()) == 1
 
 
-def test_a_killed_process_holds_the_ledger_no_longer(server: Postgres, tmp_path: Path):
+def test_a_killed_process_holds_the_ledger_no_longer(server: Postgres, tmp_path: Path, start: Run):
     code = (
         "import sys, time; from pathlib import Path; from storage.database import Database\n"
         "Database.open(Path(sys.argv[1]), url=sys.argv[2]); print('open', flush=True); time.sleep(60)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "one"), server.url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None and other.stdout.readline() == "open\n"
-        with pytest.raises(DataDirectoryLocked):
-            Database.open(tmp_path / "two", url=server.url)
-        other.kill()
+    other = start(code, tmp_path / "one", server.url)
+    assert other.ready == "open"
+    with pytest.raises(DataDirectoryLocked):
+        Database.open(tmp_path / "two", url=server.url)
+    other.kill()
     with closing(opened_soon(tmp_path / "two", server)) as database:
         assert chat(database)
 
