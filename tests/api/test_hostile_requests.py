@@ -1,9 +1,11 @@
 """Hostile requests: whatever is sent, the running server answers in words, goes on, and does not grow."""
 
 import json
+import random
 import re
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,9 +19,26 @@ from tests.api.hostile_requests import JSON, KEY, QUERY, Case, cases, raw, reque
 from tests.api.serving import ServedProcess, serving
 
 CASES = cases()
+LARGE = 50_000  # bytes, from which a request is of a kind of its own
+SAMPLED = ("body", "file", "form", "header", "large", "path", "query", "tools")  # dozens that are alike
+OF = 3  # the usual run sends one of so many of theirs, and all of the others
 BOUND = 30  # seconds in which each is answered on a busy machine
-SLACK = 40 << 20  # bytes that the server may grow by when all are sent again
+SLACK = 40 << 20  # bytes that the server may grow by when they are sent again
 MARK = "root:x:0"  # of /etc/passwd
+
+
+def sample(of: int) -> list[Case]:
+    """Choose cases of the kinds that are sampled, the same ones each time, beside all of the others."""
+    chance, kinds = random.Random(1), defaultdict(list)
+    for case in CASES:
+        kinds["large" if len(case.sent) > LARGE else case.name.partition(":")[0]].append(case)
+    for kind in SAMPLED:
+        kinds[kind] = chance.sample(kinds[kind], -(-len(kinds[kind]) // of))
+    return [case for kind in kinds.values() for case in kind]
+
+
+SOME = sample(OF)
+REST = pytest.mark.slow(reason="a third of the cases of its kind is sent in the usual run")
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +137,9 @@ def test_the_table_is_large_and_names_each_once():
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=() if case in SOME else REST) for case in CASES]
+)
 def test_a_hostile_request_is_answered_in_words(server: ServedProcess, case: Case):
     got = sent(server, case)
     assert is_in_words(case, got), got
@@ -280,7 +301,7 @@ async def test_a_body_that_comes_too_slowly_ends_in_words():
 
 
 def test_memory_stays_flat(server: ServedProcess):
-    again = [case for case in CASES[::2] if not case.name.startswith("file: ")]
+    again = [case for case in SOME[::2] if not case.name.startswith("file: ")]
     before = server.memory()
     for case in again:
         sent(server, case)
@@ -290,7 +311,7 @@ def test_memory_stays_flat(server: ServedProcess):
 
 
 def test_others_are_answered_while_hostile_requests_come(server: ServedProcess):
-    flood = [case for case in CASES if case.name.startswith(("upgrade: ", "form: "))]
+    flood = [case for case in SOME if case.name.startswith(("upgrade: ", "form: "))]
     with ThreadPoolExecutor(4) as threads:
         for one in [threads.submit(sent, server, case) for case in flood]:
             assert answers(server)
