@@ -1,15 +1,13 @@
 """A process with one person's library on a shared ledger and index, for the tests of several at once.
 
-Started as `python -m tests.rag.replica DIRECTORY LEDGER`, it does what lines of JSON on its input say, each
-``[method, arguments, named arguments]`` of `Acting`, and answers each with a line of JSON.
+It is forked (`tests/faults/forks.py`), does what it is sent, each ``method, arguments, named arguments`` of
+`Acting`, and answers each with what that returned or the error that it raised.
 """
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +21,7 @@ from storage import postgres
 from storage.database import Database
 from storage.lock import DataDirectoryLock
 from storage.originals import open_originals
+from tests.faults.forks import FORKS, ForkedProcess, become
 from tests.rag.word_vectors import WordVectors
 
 
@@ -192,10 +191,9 @@ class Replica:
     """Such a process, as a test sees it: `replica.add("a.txt", "cat")` waits for what it answers."""
 
     def __init__(self, directory: Path, url: str, environment: Mapping[str, str]) -> None:
-        command = [sys.executable, "-m", "tests.rag.replica", str(directory), url]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        pipes["env"] = {**os.environ, **environment}
-        self._process: subprocess.Popen[str] = subprocess.Popen(command, **pipes)
+        self._pipe, theirs = FORKS.Pipe()
+        self._process = ForkedProcess(act, theirs, str(directory), url, {**os.environ, **environment})
+        theirs.close()
 
     def __getattr__(self, method: str) -> Any:
         return lambda *arguments, **named: self.ask(method, *arguments, **named)
@@ -212,21 +210,17 @@ class Replica:
 
     def begin(self, method: str, *arguments: Any, **named: Any) -> None:
         """Have it begin something; `wait` for what it answers."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([method, arguments, named]) + "\n")
-        self._process.stdin.flush()
+        self._pipe.send((method, arguments, named))
 
     def wait(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, "the process has ended"
-        answer = json.loads(line)
-        assert "error" not in answer, answer
-        return answer["done"]
+        done, error = self._pipe.recv()
+        assert not error, error
+        return done
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._pipe.close()
 
 
 @contextmanager
@@ -238,16 +232,14 @@ def two(root: Path, url: str, environment: Mapping[str, str]) -> Iterator[tuple[
         yield one, other
 
 
-def main() -> None:
-    acting = Acting(*sys.argv[1:])
-    for line in sys.stdin:
-        method, arguments, named = json.loads(line)
-        try:
-            answer = {"done": getattr(acting, method)(*arguments, **named)}
-        except (FootnoteError, LookupError, OSError) as error:  # which the test shows
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def act(pipe: Connection, directory: str, url: str, environment: Mapping[str, str]) -> None:
+    """Do what comes by the pipe until it is closed."""
+    become(environment)
+    acting = Acting(directory, url)
+    with suppress(EOFError):
+        while True:
+            method, arguments, named = pipe.recv()
+            try:
+                pipe.send((getattr(acting, method)(*arguments, **named), ""))
+            except (FootnoteError, LookupError, OSError) as error:  # which the test shows
+                pipe.send((None, f"{type(error).__name__}: {error}"))

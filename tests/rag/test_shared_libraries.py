@@ -156,7 +156,7 @@ def test_an_original_that_one_process_has_accepted_is_not_deleted_by_another(
 ):
     one, other = replicas
     one.have_compared(due=False)
-    for number in range(12):
+    for number in range(6):
         text = f"The same content, round {number}."
         document_id = one.keep("first.txt", text)
         one.begin("remove", document_id)

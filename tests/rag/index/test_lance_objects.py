@@ -1,9 +1,8 @@
 """Tables in an object store: other machines, copies that are lost or damaged, a store that is away, kills."""
 
+import os
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,9 @@ import pytest
 from rag.errors import StoreFailed
 from rag.index.lance import LanceVectorIndex, LanceWordIndex
 from rag.index.lance_objects import TableObjects
+from rag.index.lexical import Entry
 from rag.index.vector_index import VectorIndex
+from tests.faults.forks import Fork
 from tests.rag.index.by_angle import ByAngle
 from tests.rag.index.entries import entries, found
 from tests.rag.index.objects import table_objects
@@ -156,32 +157,24 @@ def test_while_the_store_is_away_an_open_table_answers_also_once_it_is_told_of_w
     assert found(other, "owl") == ["d-2"] and found(other, "bat") == ["d-3"]
 
 
-WRITE = """
-import sys
-from pathlib import Path
-from rag.index.lance import LanceWordIndex
-from rag.index.lance_objects import TableObjects
-from rag.index.lexical import Entry
-root = Path(sys.argv[1])
-objects = TableObjects.at(sys.argv[2], root, 1 << 30)
-index = LanceWordIndex(root / "indexes/ann/words", objects=objects, preprocess_func=str.split)
-for number in range(int(sys.argv[3]), 10_000):
-    index.add(Entry(f"{number}-{n}", "d", f"word{number} common") for n in range(20))
-    print(number, flush=True)
-"""
+def write(root: Path, address: str, environment: dict[str, str], first: int) -> None:
+    """Add to a table, and print the number of each batch that is added."""
+    os.environ.update(environment)
+    index = words(root, address)
+    for number in range(first, 10_000):
+        index.add(Entry(f"{number}-{n}", "d", f"word{number} common") for n in range(20))
+        print(number, flush=True)
 
 
 def test_a_killed_writer_leaves_what_it_acknowledged(tmp_path: Path, address: str):
     last, chance = -1, random.Random(3)
     for round_ in range(3):
-        command = [sys.executable, "-c", WRITE, str(tmp_path / "one"), address, str(last + 1)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            assert writer.stdout is not None
-            for line in writer.stdout:
-                last = int(line)
-                if chance.random() < 0.3:
-                    break
-            writer.kill()
+        writer = Fork(write, tmp_path / "one", address, dict(os.environ), last + 1)
+        for line in writer.said:
+            last = int(line)
+            if chance.random() < 0.3:
+                break
+        writer.kill()
         index = words(tmp_path / f"other{round_}", address)
         index.check()
         there = index.ids()

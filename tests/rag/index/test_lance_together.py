@@ -1,11 +1,13 @@
 """Tables that several processes use at once, in a folder or in an object store."""
 
-import subprocess
-import sys
+import itertools
+import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import pytest
 
 from rag.index import lance_table
 from rag.index.lance import LanceVectorIndex, LanceWordIndex
+from rag.index.lexical import Entry
+from tests.faults.forks import FORKS, Fork
 from tests.rag.index.by_angle import ByAngle
 from tests.rag.index.entries import entries, found
 from tests.rag.index.objects import table_objects
@@ -22,6 +26,7 @@ from tests.s3 import new_address
 Open = Callable[[str], LanceWordIndex]
 OpenVectors = Callable[[str], LanceVectorIndex]
 FOLDER = "indexes/ann/words"
+ROUNDS = 4  # of a writer: the table is put in order in each of them
 
 
 @pytest.fixture(params=["folder", "objects"])
@@ -214,54 +219,50 @@ def test_two_writers_that_put_the_table_in_order_all_the_time_fail_in_nothing(
 ):
     monkeypatch.setattr(lance_table, "MOST_COMMITS", 2)
 
-    def write(process: str) -> None:
+    def write_often(process: str) -> None:
         index = words(process)
-        for number in range(12):
+        for number in range(ROUNDS):
             index.add(entries("cat dog", "cat", document=f"{process}{number}"))
             index.delete([f"{process}{number}-1"])
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(write, ("one", "other"))) == [None, None]
+        assert list(pool.map(write_often, ("one", "other"))) == [None, None]
     assert "could not be put in order" not in caplog.text
     index = words("third")
-    assert index.ids() == {f"{process}{n}-0" for process in ("one", "other") for n in range(12)}
-    assert len(found(index, "cat", k=100)) == 24
+    assert index.ids() == {f"{process}{n}-0" for process in ("one", "other") for n in range(ROUNDS)}
+    assert len(found(index, "cat", k=100)) == 2 * ROUNDS
 
 
-WRITE = """
-import sys
-from pathlib import Path
-from rag.index.lance import LanceWordIndex
-from rag.index.lance_objects import TableObjects
-from rag.index.lexical import Entry
-root, address, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-objects = TableObjects.at(address, root, 1 << 30) if address else None
-input()
-index = LanceWordIndex(root / "indexes/ann/words", objects=objects, preprocess_func=str.split)
-for number in range(10_000):
-    index.add(Entry(f"{name}-{number}-{n}", "d", f"{name}{number} common") for n in range(5))
-    print(number, flush=True)
-"""
+def write(root: Path, address: str, environment: dict[str, str], name: str, begin: Connection) -> None:
+    """Once told to begin, add to a table, and print the number of each batch that is added."""
+    os.environ.update(environment)
+    begin.recv()
+    objects = table_objects(root, address) if address else None
+    index = LanceWordIndex(root / FOLDER, objects=objects, preprocess_func=str.split)
+    for number in range(10_000):
+        index.add(Entry(f"{name}-{number}-{n}", "d", f"{name}{number} common") for n in range(5))
+        print(number, flush=True)
 
 
 def test_writers_that_begin_at_once_make_one_table_and_killed_ones_lose_nothing(
     tmp_path: Path, words: Open, address: str
 ):
-    names = ["a", "b", "c"]
-    writers = []
-    for name in names:
-        root = tmp_path / (name if address else "shared")
-        command = [sys.executable, "-c", WRITE, str(root), address, name]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        writers.append(subprocess.Popen(command, **pipes))  # type: ignore[call-overload]
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
+    names, environment = ["a", "b", "c"], dict(os.environ)
+    pipes = [FORKS.Pipe() for _ in names]
+    writers = [
+        Fork(write, tmp_path / (name if address else "shared"), address, environment, name, begin)
+        for name, (_, begin) in zip(names, pipes, strict=True)
+    ]
+    for ours, _ in pipes:
+        ours.send("now")
     acknowledged = {}
     for name, writer, batches in zip(names, writers, (3, 6, 9), strict=True):
-        read = [int(writer.stdout.readline()) for _ in range(batches)]
+        read = [int(writer.said.readline()) for _ in range(batches)]
+        writer.send_signal(signal.SIGKILL)
+        acknowledged[name] = read + [int(line) for line in writer.said.read().splitlines()]
         writer.kill()
-        acknowledged[name] = read + [int(line) for line in writer.communicate()[0].splitlines()]
+    for pipe in itertools.chain(*pipes):
+        pipe.close()
     index = words("reader")
     index.check()
     there = index.ids()
