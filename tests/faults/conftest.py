@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from rag.index import chroma_probe
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder, open_embedder
 from rag.settings import LOCAL_OWNER
@@ -12,11 +13,18 @@ from storage.database import Database
 from tests.e2e.conftest import Server, serving
 from tests.e2e.forked import UNDO_SECONDS
 from tests.faults.auditing import audit
+from tests.faults.forks import probe_in_a_fork
 from tests.faults.tab import Tab
 from tests.rag.fake_embeddings import MODEL, FakeEmbeddings
 from tests.rag.fake_llm import FakeLLM
 
 Open = Callable[..., Tab]
+
+
+@pytest.fixture(autouse=True)
+def probes_are_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the imports of the child that tries an index after each crash; test_chroma_probe.py has them."""
+    monkeypatch.setattr(chroma_probe, "_run_child", probe_in_a_fork)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -83,6 +84,19 @@ class Fork(ForkedProcess):
         self.said.close()
         assert code == 0
         return said
+
+
+def probe_in_a_fork(arguments: list[str], timeout: float) -> bytes:
+    """Try a vector index as `chroma_probe` does, in a child that need not import all."""
+    from rag.index import chroma_probe_worker
+
+    child = Fork(chroma_probe_worker.main, *arguments)
+    with suppress(TimeoutExpired):
+        child.wait(timeout)
+    child.send_signal(signal.SIGKILL)
+    said = child.said.read().split()
+    child.kill()
+    return said[-1].encode() if said else b""
 
 
 def forked_command(

@@ -7,13 +7,10 @@ step both must say the same, and so they must after a crash, but for the one thi
 import copy
 import itertools
 import shutil
-import signal
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import TimeoutExpired
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -28,14 +25,12 @@ from hypothesis.stateful import (
 
 from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
-from rag.index import chroma_probe, chroma_probe_worker
 from rag.ingest.library import Library
 from rag.jobs import never
 from storage.conversations import Conversations, interrupt_pending
 from storage.database import Database
 from storage.records import DocumentRecord, TurnRecord
 from tests.faults.auditing import audit, audit_ledger, audit_originals
-from tests.faults.forks import Fork
 from tests.faults.snapshots import Snapshot
 from tests.rag.word_vectors import WordVectors
 
@@ -357,27 +352,13 @@ class Histories(RuleBasedStateMachine):
         shutil.rmtree(self.base)
 
 
-def probe_in_a_fork(arguments: list[str], timeout: float) -> bytes:
-    """Try a vector index as ever, in a child that need not import all: that is most of a history's time."""
-    child = Fork(chroma_probe_worker.main, *arguments)
-    with suppress(TimeoutExpired):
-        child.wait(timeout)
-    child.send_signal(signal.SIGKILL)
-    said = child.said.read().split()
-    child.kill()
-    return said[-1].encode()
-
-
 SHORT = pytest.mark.timeout(600)  # here: a mark on the function would count in place of the long one's own
 LONG = [pytest.mark.slow(reason="invents 5,000 histories"), pytest.mark.timeout(6 * 3600)]
 QUICKLY = (Phase.generate,)  # to make a history shorter that fails takes minutes: it is told as it was
 
 
 @pytest.mark.parametrize("histories", [pytest.param(2, marks=SHORT), pytest.param(5000, marks=LONG)])
-def test_ledger_indexes_and_chats_are_what_was_acknowledged_whatever_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, histories: int
-):
-    monkeypatch.setattr(chroma_probe, "_run_child", probe_in_a_fork)
+def test_ledger_indexes_and_chats_are_what_was_acknowledged_whatever_happens(tmp_path: Path, histories: int):
     Database.open(tmp_path).close()
     run_state_machine_as_test(
         lambda: Histories(tmp_path),
