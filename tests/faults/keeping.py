@@ -1,10 +1,4 @@
-"""A process to be killed: writes a backup, or restores one, saying each step.
-
-python tests/faults/keeping.py backup DATA FILE [RENAMES]
-python tests/faults/keeping.py restore DATA FILE [RENAMES]
-
-With RENAMES it kills itself before it renames one file more than that.
-"""
+"""What is killed: it writes a backup, or restores one, and prints each step."""
 
 import os
 import signal
@@ -32,11 +26,11 @@ def say(what: str, done: int, total: int) -> None:
     print(what.split()[0], done, total, flush=True)
 
 
-if __name__ == "__main__":
-    command, data, file = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+def keep(command: str, data: Path, file: Path, renames: int | None = None) -> None:
+    """Back up or restore; with `renames` the process is killed before it renames one file more than that."""
     print("begun", flush=True)
-    if len(sys.argv) > 4:
-        kill_itself_after(int(sys.argv[4]))
+    if renames is not None:
+        kill_itself_after(renames)
     if command == "backup":
         archives.write(data, file, {"settings.json": b"{}"}, say)
     else:

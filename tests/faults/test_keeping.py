@@ -3,8 +3,6 @@
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,9 +15,9 @@ from storage.documents import Documents
 from storage.errors import StorageError
 from storage.files import Files
 from storage.records import ChunkSpan, PageSpan
+from tests.faults.forks import Fork
+from tests.faults.keeping import keep
 
-WORKER = Path(__file__).with_name("keeping.py")
-ROOT = WORKER.parent.parent.parent
 DOCUMENTS = 30
 
 
@@ -46,14 +44,11 @@ def archive(data: Path) -> Path:
 
 def kill(command: str, directory: Path, file: Path, lines: int, seconds: float) -> None:
     """Start the worker, read so many of its lines, wait, and kill it."""
-    arguments = [sys.executable, str(WORKER), command, str(directory), str(file)]
-    environment = {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        for _ in range(lines):
-            process.stdout.readline()
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
+    process = Fork(keep, command, directory, file)
+    for _ in range(lines):
+        process.said.readline()
+    time.sleep(seconds)
+    process.kill()
 
 
 def whole(directory: Path) -> bool:
@@ -114,8 +109,7 @@ def test_a_killed_restore_is_done_or_undone_and_can_be_tried_again(
 def test_a_restore_killed_between_any_two_renames_is_finished_by_whoever_opens_next(
     archive: Path, tmp_path: Path, renames: int
 ):
-    done = run("restore", tmp_path / "new", archive, renames)
-    assert done.returncode == -signal.SIGKILL
+    assert run("restore", tmp_path / "new", archive, renames) == -signal.SIGKILL
     if renames:  # the first one is that of the whole of it, proven
         assert whole(tmp_path / "new")
     else:
@@ -125,12 +119,16 @@ def test_a_restore_killed_between_any_two_renames_is_finished_by_whoever_opens_n
 
 @pytest.mark.parametrize("renames", range(2))
 def test_a_backup_killed_before_its_last_rename_is_not_there(data: Path, tmp_path: Path, renames: int):
-    assert run("backup", data, tmp_path / "all.tar", renames).returncode == -signal.SIGKILL
+    assert run("backup", data, tmp_path / "all.tar", renames) == -signal.SIGKILL
     assert not (tmp_path / "all.tar").exists()
     archives.write(data, tmp_path / "all.tar", {})
     assert [path.name for path in tmp_path.iterdir()] == ["all.tar"]
 
 
-def run(command: str, directory: Path, file: Path, renames: int) -> "subprocess.CompletedProcess[bytes]":
-    arguments = [sys.executable, str(WORKER), command, str(directory), str(file), str(renames)]
-    return subprocess.run(arguments, capture_output=True, env={"PYTHONPATH": str(ROOT)})
+def run(command: str, directory: Path, file: Path, renames: int) -> int:
+    """Have the worker kill itself; return how it ended."""
+    process = Fork(keep, command, directory, file, renames)
+    process.said.read()
+    ended = process.wait()
+    process.kill()
+    return ended

@@ -1,10 +1,13 @@
 """Encrypted files: what was written comes back, and any change is noticed, in memory that does not grow."""
 
 import tracemalloc
+from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 
 import pytest
 
+from storage import encryption
 from storage.encryption import CHUNK, HEADER, TAG, DecryptingReader, EncryptingWriter, PassphraseNeeded
 from storage.errors import StorageError
 
@@ -24,6 +27,14 @@ def sealed(content: bytes, *, step: int = 70_000) -> bytes:
 
 def opened(file: bytes, passphrase: str = PASSPHRASE) -> bytes:
     return DecryptingReader(BytesIO(file), passphrase, "all.tar").read()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keys_are_derived_once() -> Iterator[None]:
+    """Derive the key of a passphrase and a salt once: that takes a quarter of a second by design."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encryption, "_derived", cache(encryption._derived))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, NotFound, NotUnfinished
+from tests.storage.many import repeat_turn
 from tests.storage.test_conversations import CITATIONS, PASSAGES
 
 
@@ -120,9 +121,8 @@ def test_a_whole_or_an_empty_answer_does_not_go_on(chats, chat, state, content):
     assert chats.message(turn.answer_id).state == state
 
 
-def test_a_conversation_of_a_thousand_messages_is_paged_and_deleted(chats, chat):
-    for number in range(600):
-        ask(chats, chat, f"q{number}")
+def test_a_conversation_of_a_thousand_messages_is_paged_and_deleted(database, chats, chat):
+    repeat_turn(database, "ann", ask(chats, chat, "q0"), 599)
     last = chats.messages(chat, limit=3)
     assert [message.content for message in last] == ["Q598", "q599", "Q599"]
     assert [m.content for m in chats.messages(chat, before=last[0].id, limit=2)] == ["Q597", "q598"]
