@@ -191,7 +191,7 @@ def test_a_due_source_is_synced_once_by_three_processes(shared, here, tmp_path: 
     shared.members_of(WORK, 2)
     folder = tmp_path / "folder"
     folder.mkdir()
-    for number in range(40):
+    for number in range(12):
         (folder / f"{number}.md").write_text(f"The gate number {number} is of oak.")
     sources = SourceStore(here.database, LOCAL_OWNER)
     source = sources.create("folder", "Gates", {"path": str(folder)}, every=600)
