@@ -13,7 +13,6 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.corpus import Rarity
 from rag.chat.extractive import AnswerPart, StepQuote, decide, is_clear, write, write_steps
 from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
@@ -40,6 +39,7 @@ from rag.retrieval.sentences import Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
+from rag.text.tokenize import Rarity
 
 CITING_PATIENCE = 10.0  # seconds: a judge or an embedding server that hangs holds up its own answer only
 _CITING = threading.Semaphore()

@@ -1,6 +1,6 @@
 """Corpus: the documents behind a RAG pipeline's retriever."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,12 +9,11 @@ from langchain_core.documents import Document
 from rag.chat.question_scope import QuestionScope
 from rag.ingest.document_profile import DocumentProfile
 from rag.passage import Passage
+from rag.text.tokenize import Rarity
 from storage.records import Unsearched
 
 History = Sequence[tuple[str, str]]
 """Messages before a question as (role, content), oldest first."""
-Rarity = Callable[[str], float]
-"""Inverse document frequency of a token."""
 CorpusStatus = Literal["searchable", "reading", "empty", "gone"]
 """Documents can be searched, or soon; there are none, or none of those that were chosen."""
 

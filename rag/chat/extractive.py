@@ -9,7 +9,6 @@ from math import log
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.corpus import Rarity
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
@@ -21,7 +20,7 @@ from rag.retrieval.spelling import corrected
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
-from rag.text.tokenize import tokens
+from rag.text.tokenize import Rarity, tokens
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ def write(
 
 @dataclass(frozen=True)
 class StepQuote:
-    """Quote for one of several steps of a question, under the step's words."""
+    """Quotes for one of several steps of a question, under the step's words."""
 
     words: str
     picks: Sequence[Pick]

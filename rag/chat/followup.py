@@ -20,7 +20,7 @@ from typing import cast
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.corpus import History, Rarity
+from rag.chat.corpus import History
 from rag.chat.relative_period import relative_period
 from rag.chat.small_talk import is_continuation, phrase_file
 from rag.citations.support import declines
@@ -30,7 +30,7 @@ from rag.text.dates import find_periods
 from rag.text.facts import nouns
 from rag.text.language import language
 from rag.text.sentences import sentences
-from rag.text.tokenize import tokens, word_language
+from rag.text.tokenize import Rarity, tokens, word_language
 
 SAME_MEANING: Mapping[str, float] = MappingProxyType({"multilingual-e5-small": 0.955})
 """Least cosine of a question with and without carried terms that needs no context, by embedding model.

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from rag.chat.corpus import History, Rarity
+from rag.chat.corpus import History
 from rag.chat.followup import needs_context, stated_sentences, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.relative_period import relative_period
@@ -28,7 +28,7 @@ from rag.models.protocol import LanguageModel
 from rag.retrieval.fusion import normalised, theoretical_min_max, weighted
 from rag.text.facts import holds_name, latin_words, names, nouns, numbers
 from rag.text.language import STOP_WORDS
-from rag.text.tokenize import tokens
+from rag.text.tokenize import Rarity, tokens
 
 REWRITE_SECONDS = 5.0  # the reader waits for a rewrite before anything is searched
 SMALL_MODEL_REWRITE_SECONDS = 15.0  # a small local model takes four where its two cores are free

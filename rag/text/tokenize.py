@@ -16,6 +16,9 @@ from rag.errors import RetrievalError
 from rag.i18n import N_
 from rag.text.language import STOP_WORDS, language
 
+Rarity = Callable[[str], float]
+"""Inverse document frequency of a token."""
+
 # Morphological analysers of Korean and Japanese
 _HANGUL = "\uac00-\ud7a3"
 _KANA = "\u3041-\u3096\u30a1-\u30fa\u30fc"
