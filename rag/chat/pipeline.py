@@ -29,6 +29,7 @@ from rag.chat.extractive import decide
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
+from rag.chat.question_scope import QuestionScope
 from rag.chat.rework import (
     ANSWERS,
     SURE,
@@ -425,7 +426,7 @@ class RagPipeline:
         each = None if self.k is None else step_share(self.k, len(plan.steps))
 
         def search(step: StandaloneQuestion) -> Generator[Aside, None, list[Passage]]:
-            found = yield from _once(self._retrieve(step, turn, each), told, named)
+            found = yield from _once(self._retrieve(step, turn, each, plan.question), told, named)
             return [Passage.from_document(document) for document in found]
 
         steps = StepSearch(
@@ -548,12 +549,15 @@ class RagPipeline:
         )
 
     def _retrieve(
-        self, standalone: StandaloneQuestion, turn: Request, k: int | None = None
+        self, standalone: StandaloneQuestion, turn: Request, k: int | None = None, whole: str = ""
     ) -> Generator[Aside, None, Sequence[Document]]:
-        """Yield the events of a search; return what it found, for `k` passages instead of the settings'."""
+        """Yield the events of a search; return what it found, for `k` passages instead of the settings'.
+
+        A step is searched in the documents that the `whole` question names.
+        """
         yield from self.scope.told()
         found: Sequence[Document] = []
-        named = None if turn.widened or self.within is None else self.corpus.named_by(standalone.text)
+        named = None if turn.widened or self.within is None else self._named_by(standalone.text, whole)
         if named is not None and self.within is not None:
             asked = self._without_names(standalone, turn, named.document_ids)
             found = self._search(self.within(named.document_ids), asked, k, named.document_ids)
@@ -567,6 +571,16 @@ class RagPipeline:
             turn.watch.lap("rerank", last=True)
         yield from self.omissions.take()
         return found
+
+    def _named_by(self, step: str, whole: str) -> QuestionScope | None:
+        """Return the documents that a step names, those of the whole question among them if there are any."""
+        own = self.corpus.named_by(step)
+        around = self.corpus.named_by(whole) if whole else None
+        if own is None or around is None or around.document_ids <= own.document_ids:
+            return around or own
+        both = own.document_ids & around.document_ids
+        left_out = own.left_out + len(own.document_ids) - len(both)
+        return replace(own, document_ids=both, left_out=left_out) if both else own
 
     def _without_names(
         self, standalone: StandaloneQuestion, turn: Request, document_ids: Collection[str] | None

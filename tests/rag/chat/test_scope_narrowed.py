@@ -102,3 +102,10 @@ def test_the_prompt_tells_what_each_document_is(library):
         list(make_pipeline(settings, library, llm).ask(QUESTION, [], never))
         llm.close()
         assert '<passage number="1" document="0.md" about="Northwind Inc."' in fake.requests[-1].prompt
+
+
+def test_the_steps_of_a_question_are_searched_in_the_documents_that_it_names(library):
+    question = "How does Northwind's moat compare to the moat's keeper?"
+    assert asked(library, question) == ({"0.md"}, ["Northwind Inc."])
+    both = "Compare the moat of Northwind with the moat of Brew."
+    assert asked(library, both)[0] == {"0.md", "1.md"}
