@@ -35,7 +35,7 @@ from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.fusion import interleaved, step_passages
-from rag.retrieval.sentences import Pick, extract
+from rag.retrieval.sentences import MOST, Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
@@ -214,7 +214,7 @@ def _extracted(
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
     decision = decide(question, passages, rarity, middle=middle)
-    picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said)
+    picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said, rarity=rarity)
     clear = is_clear(question, passages, picks, decision, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
@@ -230,19 +230,23 @@ def _extracted_steps(
     k: int | None,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
-    """Yield the events of a quote for each step; the sources are each step's best passages, in turn."""
+    """Yield the events of quotes for each step; the sources are each step's best passages, in turn.
+
+    A step is answered by its best sentence and the amounts it names, by its share of an answer's quotes.
+    """
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
     lanes: list[Sequence[Passage]] = []
     quotes: list[StepQuote] = []
+    most = max(1, MOST // len(steps))
     for number, (words, asked) in enumerate(steps, 1):
         found = step_passages(passages, number)
         decision = decide(asked, found, rarity, middle=middle)
-        picks = [] if decision.far else extract(asked, found, embedder=embedder)
+        picks = [] if decision.far else extract(asked, found, embedder=embedder, rarity=rarity, others=0)
         clear = is_clear(asked, found, picks, decision, embedder)
-        best, picks = _cited_first(found, picks, None)
+        best, picks = _cited_first(found, picks[:most], None)
         lanes.append(best)
-        quotes.append(StepQuote(words, picks[:1], doubtful=not clear))
+        quotes.append(StepQuote(words, picks, doubtful=not clear))
     shown = interleaved(lanes, k)
     at = {one.id: number for number, one in enumerate(shown, 1)}
     for number, one in enumerate(quotes):

@@ -606,7 +606,8 @@ class RagPipeline:
         chosen_later = self.llm is None or self.reranker is not None
         wanted = k if k and not chosen_later else self.fetch_k or self.k
         found = search_variants(retriever, standalone.variants, max(DEPTH, wanted))
-        return promote_amounts(standalone.text, found, wanted, self._compared(document_ids))
+        others = self._compared(document_ids)
+        return promote_amounts(standalone.text, found, wanted, others, self.corpus.rarity)
 
     def _compared(self, document_ids: Collection[str] | None) -> Iterable[Document]:
         """Return all chunks of the documents searched where they are few."""

@@ -1,4 +1,4 @@
-"""Amounts that belong to an answer: rows of the measures that a question names, and sentences with figures.
+"""Amounts that belong to an answer: rows of tables that a question asks for, and sentences with figures.
 
 "How do inventory levels relate to the strategy?" is answered by the strategy's text and by the inventories'
 row, which says too little to be found by a search. Where documents have tables of figures, they are looked
@@ -7,135 +7,132 @@ for in more passages than an answer is made from: in all of the documents that a
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import log
-from operator import itemgetter
 
 from langchain_core.documents import Document
 
 from rag.passage import Passage
-from rag.retrieval.question_type import QuestionType, has_amount, without_periods
-from rag.retrieval.table_rows import TOTAL, LabelledRow, labelled_rows, score_rows, scores
+from rag.retrieval.question_type import has_amount, without_periods
+from rag.retrieval.table_rows import LabelledRow, labelled_rows, scores
 from rag.text.sentences import sentences
-from rag.text.tokenize import tokens
+from rag.text.tokenize import Rarity, tokens
 
 DEPTH = 40
 """Passages found whose figures are compared with a question."""
-PROMOTED = 3
-"""Passages that are taken for rows that a question asks for at most."""
-LEAST = 0.4
+ROWS = 3
+"""Rows that a question asks for, at most."""
+LEAST = 0.2
 """Least score of such a row."""
-NAMED = 2
-"""Rows of measures that a question names, at most."""
-TOLD = 1
+NEAR = 2
+"""Of rows of a passage that stand as near as this, the best one is taken."""
+SENTENCES = 2
 """Sentences with amounts beside them."""
+BESIDE = 0.5
+"""Weight of a word of the sentence before, or of the heading, where one of the sentence itself has 1."""
+FOUND, DEEP = 0.5, 12
+"""Gain of a sentence in the passage found first, and the rank at which half of it is left."""
 
 
-def named_amounts(question: str, passages: Sequence[Passage]) -> list[tuple[int, int]]:
-    """Return the rows of the measures that a question names, then sentences with amounts about what it names.
+def named_amounts(
+    question: str, passages: Sequence[Passage], rarity: Rarity | None = None
+) -> list[tuple[int, int]]:
+    """Return the rows that a question asks for and sentences with amounts about what it names, best first.
 
     Each is the number of a passage, from 1, and a place in it. None where there are no tables of figures.
+    Words of sentences weigh by their `rarity`, by default among sentences with amounts.
     """
     found = [(number, row) for number, one in enumerate(passages, 1) for row in labelled_rows(one)]
     if not found:
         return []
-    rows = _named_rows(question, _ranked(question, passages, found))
-    return [*islice(rows, NAMED), *islice(_amount_sentences(question, passages), TOLD)]
+    rows = [*islice(_asked_rows(question, found), ROWS)]
+    told = [*islice(_amount_sentences(question, passages, rarity), SENTENCES)]
+    return [*rows[:1], *told[:1], *rows[1:], *told[1:]]
 
 
-def _named_rows(question: str, ranked: Sequence[tuple[int, LabelledRow]]) -> Iterator[tuple[int, int]]:
-    """Yield the best row of each measure that a question names, then the second ones, and so on.
-
-    "How do inventory levels relate to demand?" names one where a row is called "Inventories": its figures are
-    part of the answer, however little of the question they speak of. A measure's words stand together, and
-    are part of no longer name: "operating income" is not asked for by "income".
-    """
-    asked = tokens(without_periods(question))
-    names = {row.label - TOTAL for _, row in ranked} - {frozenset()}
-    spans = {name: span for name in names if (span := _span(name, asked))}
-    whole = {
-        name
-        for name, span in spans.items()
-        if not any(name < other and _within(span, longer) for other, longer in spans.items())
-    }
-    seen: Counter[frozenset[str]] = Counter()
-    turns: list[tuple[int, int, int]] = []
-    for number, row in ranked:
-        if (name := row.label - TOTAL) in whole:
-            turns.append((seen[name], number, row.start))
-            seen[name] += 1
-    return ((number, start) for _, number, start in sorted(turns, key=itemgetter(0)))
+def _asked_rows(question: str, found: Sequence[tuple[int, LabelledRow]]) -> Iterator[tuple[int, int]]:
+    """Yield the rows that a question asks for, the best first, and none beside one that was taken."""
+    scored = scores(question, [row for _, row in found])
+    taken: list[tuple[int, int]] = []
+    for at in sorted(range(len(found)), key=lambda at: -round(scored[at], 2)):
+        number, row = found[at]
+        if scored[at] < LEAST:
+            return
+        if not any(number == other and abs(at - place) <= NEAR for other, place in taken):
+            taken.append((number, at))
+            yield number, row.start
 
 
-def _ranked(
-    question: str, passages: Sequence[Passage], found: Sequence[tuple[int, LabelledRow]]
-) -> list[tuple[int, LabelledRow]]:
-    """Return rows with the best first.
+@dataclass(frozen=True)
+class _AmountSentence:
+    """Sentence with an amount, with the words beside it: of the sentence before, and of the heading."""
 
-    A question for a figure says which one it is; another one means the figure that stands first in a report.
-    """
-    if QuestionType(question).is_figure:
-        scored = scores(question, [row for _, row in found])
-        return [
-            found[place] for place in sorted(range(len(found)), key=lambda place: -round(scored[place], 2))
-        ]
-    documents = list(dict.fromkeys(passage.document_id for passage in passages))
-
-    def place(each: tuple[int, LabelledRow]) -> tuple[int, int]:
-        passage = passages[each[0] - 1]
-        return documents.index(passage.document_id), passage.start + each[1].start
-
-    return sorted(found, key=place)
+    number: int
+    start: int
+    text: str
+    words: tuple[str, ...]
+    beside: frozenset[str]
 
 
-def _span(name: frozenset[str], asked: Sequence[str]) -> tuple[int, int] | None:
-    """Return the place in a question where the words of a name stand together, with one other at most."""
-    for start, word in enumerate(asked):
-        for end in (start + len(name), start + len(name) + 1):
-            if word in name and name <= frozenset(asked[start:end]):
-                return start, end
-    return None
+def _amount_sentences(
+    question: str, passages: Sequence[Passage], rarity: Rarity | None
+) -> Iterator[tuple[int, int]]:
+    """Yield the sentences with amounts that have two words of a question, or beside them, the best first.
 
-
-def _within(span: tuple[int, int], other: tuple[int, int]) -> bool:
-    return other[0] <= span[0] and span[1] <= other[1]
-
-
-def _amount_sentences(question: str, passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """Yield the sentences with amounts that have two words of a question at least, the best first.
-
-    Words weigh by their rarity among such sentences, and more where two stand together as in the question.
+    Words weigh by their `rarity`, by default among such sentences, and more where two stand together as in
+    the question; all of them more in the passages that were found first.
     """
     asked = tokens(without_periods(question))
     found = {
-        text: (number, start, tokens(text))
+        each.text: each
         for number, passage in reversed(list(enumerate(passages, 1)))
-        for start, text in _with_amounts(passage)
+        for each in _with_amounts(number, passage)
+    }.values()
+    held = Counter(word for each in found for word in frozenset(each.words))
+    weight = {
+        word: log(1 + len(found) / (0.5 + held[word])) if rarity is None else rarity(word)
+        for word in asked
+        if held[word]
     }
-    held = Counter(word for *_, words in found.values() for word in frozenset(words))
-    weight = {word: log(1 + len(found) / (0.5 + held[word])) for word in asked if held[word]}
     pairs = {pair for pair in pairwise(asked) if weight.keys() >= set(pair)}
 
-    def score(words: Sequence[str]) -> float:
-        near = {frozenset(pair) for pair in (*pairwise(words), *zip(words, words[2:], strict=False))}
+    def score(each: _AmountSentence) -> float:
+        words = frozenset(each.words)
+        near = {
+            frozenset(pair)
+            for pair in (*pairwise(each.words), *zip(each.words, each.words[2:], strict=False))
+        }
         together = sum(weight[one] + weight[other] for one, other in pairs if {one, other} in near)
-        return together + sum(weight[word] for word in weight.keys() & frozenset(words))
+        own = sum(weight[word] for word in weight.keys() & words)
+        beside = sum(weight[word] for word in weight.keys() & (each.beside - words))
+        return (own + together + BESIDE * beside) * (1 + FOUND / (1 + each.number / DEEP))
 
-    about = [each for each in found.values() if len(weight.keys() & frozenset(each[2])) > 1]
-    for number, start, _ in sorted(about, key=lambda each: (-score(each[2]), each[0], each[1])):
-        yield number, start
+    about = [each for each in found if len(weight.keys() & {*each.words, *each.beside}) > 1]
+    for each in sorted(about, key=lambda each: (-score(each), each.number, each.start)):
+        yield each.number, each.start
 
 
-def _with_amounts(passage: Passage) -> Iterator[tuple[int, str]]:
-    if has_amount(passage.text):
-        for start, end in sentences(passage.text):
-            text = passage.text[start:end]
-            if not text.startswith("|") and has_amount(text):
-                yield start, text
+def _with_amounts(number: int, passage: Passage) -> Iterator[_AmountSentence]:
+    if not has_amount(passage.text):
+        return
+    heading = frozenset(tokens(passage.heading.rpartition(" > ")[2]))
+    before = ""
+    for start, end in sentences(passage.text):
+        text = passage.text[start:end]
+        if not text.startswith("|") and has_amount(text):
+            yield _AmountSentence(
+                number, start, text, tuple(tokens(text)), heading | frozenset(tokens(before))
+            )
+        before = text
 
 
 def promote_amounts(
-    question: str, documents: Sequence[Document], k: int, others: Iterable[Document] = ()
+    question: str,
+    documents: Sequence[Document],
+    k: int,
+    others: Iterable[Document] = (),
+    rarity: Rarity | None = None,
 ) -> list[Document]:
     """Return the best `k` documents, with those that hold the figures asked for among them.
 
@@ -144,12 +141,7 @@ def promote_amounts(
     """
     known = {document.id for document in documents}
     documents = [*documents, *(other for other in others if other.id not in known)]
-    best = [0.0] * len(documents)
     passages = [Passage.from_document(document) for document in documents]
-    for (number, _), score in score_rows(question, passages).items():
-        best[number - 1] = max(best[number - 1], score)
-    ranked = sorted(range(len(documents)), key=lambda place: -best[place])
-    chosen = {place for place in ranked[:PROMOTED] if best[place] >= LEAST}
-    chosen |= {number - 1 for number, _ in named_amounts(question, passages)}
+    chosen = {number - 1 for number, _ in named_amounts(question, passages, rarity)}
     kept = [place for place in range(len(known)) if place not in chosen][: max(0, k - len(chosen))]
     return [documents[place] for place in sorted([*kept, *chosen])][:k]

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import fsum, inf, log
 
 import numpy as np
@@ -17,14 +17,14 @@ from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
 from rag.retrieval.amounts import named_amounts
-from rag.retrieval.question_type import QuestionType, without_periods
+from rag.retrieval.question_type import QuestionType, has_amount, without_periods
 from rag.retrieval.table_rows import score_rows
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 from rag.text.tables import cells, read_tables
-from rag.text.tokenize import tokens
+from rag.text.tokenize import Rarity, tokens
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
 _BREAK = re.compile(r"\n|(?<=[,;:、，；|])|(?<=\s)")
@@ -81,6 +81,8 @@ _VALUE = re.compile(r"[:：][^:：]*\d")
 _STATEMENT_END = re.compile(r"[.!。！][\s#*]*\Z")
 SHORTEST_STATEMENT = 25  # width of a heading that is a sentence
 MOST = 6  # sentences of an answer: the best one, and five
+NAMED, AMOUNTS = 3, 5
+"""Amounts of an answer that its question names, and all of them, at most."""
 SAME_PASSAGE, SAME_DOCUMENT = 2.0, 0.5
 """Loss of a sentence for each one of its passage, and for one of its document, that is taken already."""
 WEIGHTS = {
@@ -165,11 +167,19 @@ class _Sentence:
 
 
 def extract(
-    question: str, passages: Sequence[Passage], *, embedder: Embeddings | None = None, said: str = ""
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    embedder: Embeddings | None = None,
+    said: str = "",
+    rarity: Rarity | None = None,
+    others: int = MOST,
 ) -> list[Pick]:
     """Return the spans of passages that answer best, best first; none where nothing fits the question.
 
-    `embedder` is used only where no sentence shares a word with the question; sentences in `said` come last.
+    At most `others` follow the best one and the amounts that the question names; the `rarity` of its words
+    tells which. `embedder` is used only where no sentence shares a word with the question; sentences in
+    `said` come last.
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
     units = [unit for unit in found if not unit.above_rows]
@@ -191,7 +201,11 @@ def extract(
             best.end,
         )
         for best, first, last, score in _with_amounts(
-            _best(units, passages, scores), units, scores, named_amounts(question, passages)
+            islice(_best(units, passages, scores), 1 + others),
+            units,
+            scores,
+            named_amounts(question, passages, rarity),
+            frozenset(scorer.weight),
         )
     ]
 
@@ -286,14 +300,46 @@ def _with_amounts(
     units: Sequence[_Sentence],
     scores: Sequence[float],
     named: Iterable[tuple[int, int]],
+    asked: frozenset[str],
 ) -> list[_Chosen]:
-    """Return the best sentences, with the amounts that a question names after the first one."""
+    """Return the best sentences, with amounts that belong to the answer after the first one."""
     chosen = list(best)
     places = {(unit.number, unit.start): at for at, unit in enumerate(units)}
-    taken = {place for _, *ends, _ in chosen for place in ((one.number, one.start) for one in ends)}
-    added = [places[place] for place in named if place in places and place not in taken]
-    fresh = [(units[at], units[at], units[at], scores[at]) for at in added if scores[at] > -inf]
-    return [*chosen[:1], *fresh, *chosen[1:]][:MOST]
+    added = _amounts(chosen[:1], units, scores, [places[place] for place in named if place in places], asked)
+    rest = [each for each in chosen[1:] if not any(each[0].words <= units[at].words for at in added)]
+    return [*chosen[:1], *((units[at], units[at], units[at], scores[at]) for at in added), *rest][:MOST]
+
+
+def _amounts(
+    first: Sequence[_Chosen],
+    units: Sequence[_Sentence],
+    scores: Sequence[float],
+    named: Iterable[int],
+    asked: frozenset[str],
+) -> list[int]:
+    """Return the places of the amounts that a question names, then of the best of other passages.
+
+    None where it names none; the others have a word that is `asked` for. What was said in the `first`
+    sentence, or before, is left out.
+    """
+    said = [unit.words for each in first for unit in each[:3]]
+    added: list[int] = []
+
+    def add(found: Iterable[int], most: int) -> None:
+        for at in found:
+            if len(added) < most and scores[at] > -inf and not any(units[at].words <= one for one in said):
+                added.append(at)
+                said.append(units[at].words)
+
+    add(named, NAMED)
+    if added:
+        quoted = {each[0].number for each in first} | {units[at].number for at in added}
+        best: dict[int, int] = {}
+        for at in sorted(range(len(units)), key=lambda at: -scores[at]):
+            if asked & units[at].said and (units[at].is_row or has_amount(units[at].text)):
+                best.setdefault(units[at].number, at)
+        add((at for number, at in best.items() if number not in quoted), AMOUNTS)
+    return added
 
 
 def _best(

@@ -34,6 +34,9 @@ HARBOUR = (
 )
 MILL = "# Mill\n\nThe lease of Elm Mill ends on 9 June 2031. The rent of Elm Mill is 700.\n"
 SIGNED = "# Signatures\n\nFor Quay Hall Ida Moor signed. For Elm Mill Jon Pell signed.\n"
+COSTS = (
+    "# Costs\n\n| | 2023 |\n| --- | --- |\n| Dredging | 400 |\n| Paint | 5 |\n| Rope | 6 |\n| Crew | 12 |\n"
+)
 CHAIN = "Which lease ends first, and who signed it?"
 
 
@@ -198,6 +201,17 @@ def test_a_later_step_searches_for_what_an_earlier_one_found(library: Library):
     assert all(
         one.status == "verified" and 1 <= one.marker <= len(sources.passages) for one in done.citations
     )
+
+
+def test_each_step_has_the_amounts_that_it_names(library: Library):
+    more = "The dredging cost $9 million more than planned."
+    for name, text in (("costs.md", COSTS), ("dredging.md", more)):
+        put(library, text, name)
+    question = "What did dredging cost, and how did the crew grow?"
+    _, _, done = asked(make_pipeline(Settings(), library, None), question)
+    first, second = done.text.split("**How did the crew grow?")
+    assert "| Dredging [" in first and more in first and "| Crew |" not in first
+    assert "| Crew [" in second and more not in second
 
 
 def test_a_comparison_is_cut_by_the_words_of_the_library(library: Library):
