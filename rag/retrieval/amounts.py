@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 
 from rag.passage import Passage
 from rag.retrieval.question_type import has_amount, without_periods
-from rag.retrieval.table_rows import LabelledRow, labelled_rows, scores
+from rag.retrieval.table_rows import TOTAL, LabelledRow, labelled_rows, scores
 from rag.text.sentences import sentences
 from rag.text.tokenize import Rarity, tokens
 
@@ -25,6 +25,8 @@ ROWS = 3
 """Rows that a question asks for, at most."""
 LEAST = 0.2
 """Least score of such a row."""
+LEAST_NAMED = 1 / 3
+"""Least share of the words of its label that a question has."""
 NEAR = 2
 """Of rows of a passage that stand as near as this, the best one is taken."""
 SENTENCES = 2
@@ -54,14 +56,23 @@ def named_amounts(
 def _asked_rows(question: str, found: Sequence[tuple[int, LabelledRow]]) -> Iterator[tuple[int, int]]:
     """Yield the rows that a question asks for, the best first, and none beside one that was taken."""
     scored = scores(question, [row for _, row in found])
+    asked = frozenset(tokens(question))
     taken: list[tuple[int, int]] = []
     for at in sorted(range(len(found)), key=lambda at: -round(scored[at], 2)):
         number, row = found[at]
         if scored[at] < LEAST:
             return
-        if not any(number == other and abs(at - place) <= NEAR for other, place in taken):
+        if _is_named(row, asked) and not any(
+            number == other and abs(at - place) <= NEAR for other, place in taken
+        ):
             taken.append((number, at))
             yield number, row.start
+
+
+def _is_named(row: LabelledRow, asked: frozenset[str]) -> bool:
+    """Return True where enough words of a row's label are asked for: one of many is there by chance."""
+    label = (row.label - TOTAL) or row.label
+    return len(label & asked) >= LEAST_NAMED * len(label)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,13 @@ def test_without_a_row_that_is_asked_for_the_search_decides():
     assert promote_amounts("Who founded the museum?", found[:8], 3) == found[:3]
 
 
+def test_a_row_that_has_one_word_of_many_is_not_asked_for():
+    plan = BALANCE.replace("Inventories", "Issuance of stock of the employee benefit plan")
+    found = [passage(0, "Our employees may join a union."), passage(1, plan)]
+    assert named_amounts("What is said about employees?", found) == []
+    assert named_amounts("What did the employee benefit plan issue?", found) != []
+
+
 def test_the_row_of_a_measure_that_a_question_names_follows_the_best_text():
     assert quoted(ASKED, STRATEGY, SALES, BALANCE)[:2] == [STRATEGY, "| Inventories | 3,000 | 2,500 |"]
 
