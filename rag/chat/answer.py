@@ -13,7 +13,7 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.extractive import AnswerPart, StepQuote, decide, is_clear, write, write_steps
+from rag.chat.extractive import AnswerPart, StepQuote, decide, is_astray, is_clear, write, write_steps
 from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
@@ -141,24 +141,26 @@ def answer(
     k: int | None = None,
     instructions: str = "",
     steps: Sequence[tuple[str, str]] = (),
+    typed: str = "",
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
 
-    `worded` is the question with the periods and documents that its answer is looked for without. `said` is
-    the last answer where more of it is asked for: an extractive answer does not quote it again.
-    `so_far` is the text of an answer that was cut off: its whole sentences are the first token, and the model
-    continues after them; an extractive answer starts again. `rarity` tells an extractive answer if the
-    documents seem to answer at all. `judge` checks a model's text. `outside` has the prompt put the best
-    passages first and last; their numbers stay. A model, unless it is small, is shown the newest `turns`
-    within `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
+    `typed` is the question without terms of the conversation, where it was completed by them. `worded` is
+    the question with the periods and documents that its answer is looked for without. `said` is the last
+    answer where more of it is asked for: an extractive answer does not quote it again. `so_far` is the text
+    of an answer that was cut off: its whole sentences are the first token, and the model continues after
+    them; an extractive answer starts again. `rarity` tells an extractive answer if the documents seem to
+    answer at all. `judge` checks a model's text. `outside` has the prompt put the best passages first and
+    last; their numbers stay. A model, unless it is small, is shown the newest `turns` within
+    `conversation_tokens` and a quarter of its context. An extractive answer shows `k` passages.
     `instructions` reach the model, and nothing that checks what it wrote. An extractive answer to a question
     that was searched in `steps`, as (words to show, words to look for), quotes for each of them.
     """
     if llm is None and passages and steps:
         yield from _extracted_steps(question, passages, steps, embedder, rarity, k, cancelled)
     elif llm is None or not passages:
-        yield from _extracted(question, worded, passages, embedder, rarity, said, k, cancelled)
+        yield from _extracted(question, typed, worded, passages, embedder, rarity, said, k, cancelled)
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         before += summaries_text(passages, llm.settings.context_tokens // 8)
@@ -202,6 +204,7 @@ def rework(
 
 def _extracted(
     question: str,
+    typed: str,
     worded: str,
     passages: Sequence[Passage],
     embedder: Embeddings | None,
@@ -215,6 +218,9 @@ def _extracted(
     middle = None if scale is None else scale.asked
     decision = decide(question, passages, rarity, middle=middle)
     picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said, rarity=rarity)
+    if typed and is_astray(typed, passages, picks):
+        question, decision = typed, decide(typed, passages, rarity, middle=middle)
+        picks = [] if decision.far else extract(typed, passages, embedder=embedder, said=said, rarity=rarity)
     clear = is_clear(question, passages, picks, decision, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)

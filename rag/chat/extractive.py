@@ -17,6 +17,7 @@ from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.retrieval.spelling import corrected
+from rag.text.facts import nouns
 from rag.text.language import language
 from rag.text.markers import inert
 from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
@@ -328,6 +329,26 @@ def decide(
     known = frozenset[str]().union(*told)
     unnamed = any(known.isdisjoint(tokens(name)) for name in _NAMED.findall(question) if tokens(name))
     return Decision(score >= least, score, score < (FAR_UNNAMED if unnamed else FAR) * least)
+
+
+def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) -> bool:
+    """Return True where what is quoted first has none of the nouns of a question as it was typed.
+
+    It was then found by terms of the conversation alone. Its heading and, for a row, its passage count.
+
+    >>> text = "The sales were 4 million. The deposit is 900 euros."
+    >>> found = [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)]
+    >>> picks = [Pick(1, start, end, 1.0, start, end) for start, end in ((0, 25), (26, 51))]
+    >>> [is_astray("What is the deposit?", found, [pick]) for pick in picks]
+    [True, False]
+    """
+    own = frozenset(tokens(" ".join(nouns(without_periods(typed))))) - _REQUEST - LIGHT
+    if not own or not picks:
+        return False
+    passage = passages[picks[0].number - 1]
+    quoted = passage.text[picks[0].start : picks[0].end]
+    told = passage.text if quoted.startswith("|") else quoted
+    return own.isdisjoint(frozenset(tokens(told)) | _title(passage))
 
 
 def is_clear(

@@ -26,6 +26,7 @@ from rag.chat.small_talk import is_continuation, phrase_file
 from rag.citations.support import declines
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Floats
+from rag.retrieval.question_type import asks_for_overview
 from rag.text.dates import find_periods
 from rag.text.facts import nouns
 from rag.text.language import language
@@ -140,8 +141,8 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
     terms: dict[tuple[str, ...], _Term] = {}
     for at, weight in _weights(history):
         role, content = history[at]
-        if role == "user" and is_continuation(content):
-            continue  # "tell me more" names no subject
+        if role == "user" and (is_continuation(content) or asks_for_overview(content)):
+            continue  # "tell me more" and "Summarise this document." name no subject
         seen: set[tuple[str, ...]] = {()}
         told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
         for position, word in enumerate(nouns(_without_periods(told[:MAX_CHARS]))):

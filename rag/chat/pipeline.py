@@ -54,7 +54,7 @@ from rag.chat.steps import (
     read_plan,
 )
 from rag.chat.whole_answer import answer_whole
-from rag.chat.whole_question import WholeQuestion, whole_readings
+from rag.chat.whole_question import WholeQuestion, read_whole_question, whole_readings
 from rag.chat.whole_reading import BUDGET, PURPOSE, Budget, WholeReading
 from rag.citations.checker import Judge, scale_of
 from rag.citations.checking import Checked, Checking, check
@@ -343,10 +343,14 @@ class RagPipeline:
             yield Condensed(turn.question)
             yield from _reply_events(reply)
             return
-        reworkable = not turn.goes_on and bool(answered(turn.turns, 1))
+        whole = bool(turn.history) and not turn.goes_on and self._is_about_whole(turn.question)
+        reworkable = not whole and not turn.goes_on and bool(answered(turn.turns, 1))
         if reworkable and (kind := self._rework_asked(turn.question)) is not None:
             yield Condensed(turn.question)
             yield from self._rework(kind, turn)
+            return
+        if whole and self.llm is None:
+            yield from self._answer_to(make_standalone(turn.question, ()), turn)
             return
         standalone = make_standalone(
             turn.question,
@@ -384,7 +388,9 @@ class RagPipeline:
         if self.llm is None and not turn.literal:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         said = turn.last_answer if turn.goes_on else ""
-        yield from self._write(asked, passages, turn, worded=worded, said=said, steps=steps)
+        completed = understood.text != turn.question and not understood.shifted
+        typed = turn.question if completed and self.answer_rephrased else ""
+        yield from self._write(asked, passages, turn, worded=worded, said=said, steps=steps, typed=typed)
 
     def _passages(
         self, understood: StandaloneQuestion, turn: Request
@@ -527,6 +533,11 @@ class RagPipeline:
                 raise Cancelled(N_("The answer was stopped."))
             yield passage
 
+    def _is_about_whole(self, question: str) -> bool:
+        """Return True for a question about all of a document, which is not about the last answer."""
+        read = read_whole_question(question, self.corpus.documents_in_scope())
+        return read is not None and (read.kind == "overview" or read.document_ids is not None)
+
     def _rework_asked(self, question: str) -> Rework | None:
         """Return the kind of rework that a question asks for; a model is asked where that is not sure."""
         asks_model = self.llm is not None and not self.llm.settings.brief
@@ -626,6 +637,7 @@ class RagPipeline:
         said: str = "",
         so_far: str = "",
         steps: Sequence[Step] = (),
+        typed: str = "",
     ) -> Iterator[Event]:
         ids = frozenset(one.document_id for one in passages)
         return answer(
@@ -644,6 +656,7 @@ class RagPipeline:
             k=self.k,
             instructions=self._instructions(passages),
             steps=[(one.question, self.corpus.subject(one.question, ids)) for one in steps],
+            typed=typed,
             cancelled=turn.cancelled,
         )
 

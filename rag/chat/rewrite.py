@@ -60,13 +60,15 @@ class QueryVariant:
 class StandaloneQuestion:
     """Question that stands alone, the variants to search; `note` says where a model fell short.
 
-    `rework` is set where the question only asks to rework earlier answers, and is not to be searched.
+    `rework` is set where the question only asks to rework earlier answers, and is not to be searched; it is
+    `shifted` where it asks for the period before or after one that was named.
     """
 
     text: str
     variants: tuple[QueryVariant, ...]
     note: str = ""
     rework: Rework | None = None
+    shifted: bool = False
 
 
 def make_standalone(
@@ -100,10 +102,10 @@ def make_standalone(
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     completed = with_terms(question, history, rarity)
-    text = question
-    if relative_period(question, history) or needs_context(question, completed, embedder):
+    text, shifted = question, bool(relative_period(question, history))
+    if shifted or needs_context(question, completed, embedder):
         text = completed = with_terms(question, history, rarity, period=True)
-    return StandaloneQuestion(text, query_variants(text, question, history, completed), note)
+    return StandaloneQuestion(text, query_variants(text, question, history, completed), note, shifted=shifted)
 
 
 def rewritten(

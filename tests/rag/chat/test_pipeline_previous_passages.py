@@ -88,6 +88,11 @@ class Chat:
         (sources,) = (event for event in events if isinstance(event, Sources))
         return sources.passages
 
+    def read(self, question: str) -> str:
+        """Return the text of the answer."""
+        self.ask(question)
+        return self.stored.messages(self.id)[-1].content
+
 
 @pytest.fixture
 def chat(database: Database, library: Library) -> Chat:
@@ -147,3 +152,25 @@ def test_a_pipeline_over_any_retriever_carries_what_it_is_given(library: Library
     events = pipeline.ask("why?", [("user", "a"), ("assistant", "b")], never, carried=[passage("given")])
     (sources,) = (event for event in events if isinstance(event, Sources))
     assert ids(sources.passages)[0] == "given"
+
+
+FERRY = "The ferry carries 300 people. Its deposit was 40 crowns.\n"
+LEASE = "The rent is 1,200 crowns. The kitchen is repaired by the landlord.\n"
+
+
+@pytest.fixture
+def files(library: Library) -> None:
+    for name, text in {"fares.md": FERRY, "lease.md": LEASE}.items():
+        assert list(library.read(library.add(name, text.encode())[0].id))
+
+
+def test_a_new_question_is_not_answered_by_words_of_the_chat_alone(chat: Chat, files: None):
+    assert "300 people" in chat.read("How many people does the ferry carry?")
+    assert "ferry" not in chat.read("Where is the dental insurance?")
+    assert "landlord" in chat.read("Who repairs the kitchen?").split("[1]")[0]
+
+
+def test_a_named_document_is_summed_up_and_not_the_last_answer(chat: Chat, files: None):
+    chat.read("How many people does the ferry carry?")
+    told = chat.read("Summarise lease.md")
+    assert "landlord" in told and "ferry" not in told
