@@ -325,7 +325,16 @@ def quoted(text: str) -> str:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """Return names as a list in the present language: "a and b"."""
+    """Return names as a list in the present language: "a and b"; Korean and Japanese only part them.
+
+    >>> enumerated(["a.pdf", "b.pdf"])
+    'a.pdf and b.pdf'
+    """
     from babel.lists import format_list
 
-    return format_list(list(names), locale=language())
+    code = language()
+    return _PARTED[code].join(names) if code in _PARTED else format_list(list(names), locale=code)
+
+
+_PARTED = {"ko": ", ", "ja": "、"}
+"""Between the names of a list, where a word before the last one reads stiffly."""

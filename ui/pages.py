@@ -88,6 +88,8 @@ const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPop
   .concat(['[role="dialog"] > h2', '[role="dialog"] > h2 + div > div', '[role="option"] *'])
   .concat(['[role="dialog"] > h2 + div', '[data-testid="stSkipToContent"]', '[role="spinbutton"]'])
   .join(', ');
+const PICKED = ['stSelectbox', 'stMultiSelect']
+  .map((part) => `[data-testid="${part}"] input[placeholder]`).join(', ');
 const PANELS = '[data-testid="stPopoverBody"], [data-testid="stDialog"] [role="dialog"]';
 const FIRST = 'input, textarea, button:not([aria-label], [data-testid^="stBaseButton-pills"]), a[href]';
 const TYPED = 'input[type="text"]:not([role]), textarea';
@@ -152,6 +154,10 @@ function translate(words, labels) {
         return other === said ? english : other.replace('{size}', apart);
       }, (other) => { text.nodeValue = other; });
     }
+  }
+  for (const field of document.querySelectorAll(PICKED)) {
+    const empty = field.getAttributeNode('placeholder');
+    say(empty, empty.value, (english) => named(words, english), (other) => { empty.value = other; });
   }
   for (const element of document.querySelectorAll('[aria-label]')) {
     const write = (other) => { element.ariaLabel = other; };
@@ -335,6 +341,14 @@ def _streamlit_words() -> dict[str, str]:
         "Dark": _("Dark"),
         "Print": _("Print"),
         "No results": _("No results"),
+        "Select all": _("Select all"),
+        "Choose an option": _("Choose"),
+        "Choose options": _("Choose"),
+        "Choose or add an option": _("Choose or add"),
+        "Choose or add options": _("Choose or add"),
+        "Add an option": _("Add"),
+        "Add options": _("Add"),
+        "No options to select": _("Nothing to choose from"),
         "Add: {name}": _("Add: {name}", name="{name}"),
         "Page not found": _("Page not found"),
         NO_SUCH_PAGE: _("There is no such page. The chat is shown instead."),

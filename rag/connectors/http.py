@@ -391,8 +391,8 @@ class _Network(httpcore2.NetworkBackend):
         if not all((host, address) in self._permitted for address in addresses):
             raise AddressRefused(
                 N_(
-                    "{host} leads into a private network, where Footnote does not go. Whoever runs the "
-                    "server can allow it with FOOTNOTE_PRIVATE_HOSTS.",
+                    "{host} is an address of this computer or of a private network, so Footnote does not "
+                    "open it. Whoever runs the server can allow it with FOOTNOTE_PRIVATE_HOSTS.",
                     host=deadline.host,
                 )
             )

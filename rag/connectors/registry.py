@@ -52,7 +52,7 @@ def _folder_roots(context: ConnectorContext) -> Sequence[str]:
 KINDS: Mapping[str, SourceKind] = {
     "folder": SourceKind(
         N_("Folder"),
-        N_("Files of a folder that the server can read, with those in the folders below."),
+        N_("Files in a folder on the server, with those in its subfolders."),
         FolderSettings,
         lambda settings, context: FolderSource(settings, _folder_roots(context)),
     ),

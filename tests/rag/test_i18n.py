@@ -20,6 +20,7 @@ from rag.i18n import (
     Translatable,
     _,
     catalogue,
+    enumerated,
     in_language,
     language,
     ngettext,
@@ -211,3 +212,19 @@ def test_translations_keep_the_placeholders(code: str):
 def test_every_message_is_translated(code: str):
     for message in catalogues.updated(code, extracted()):
         assert not message.id or all(texts(message.string)), f"not translated: {message.id!r}"
+
+
+def test_names_of_a_list_are_parted_as_each_language_does():
+    said = {}
+    for code in ("en", "ko", "ja"):
+        with in_language(code):
+            said[code] = enumerated(["a.pdf", "b.pdf", "c.pdf"])
+    assert said == {"en": "a.pdf, b.pdf, and c.pdf", "ko": "a.pdf, b.pdf, c.pdf", "ja": "a.pdf、b.pdf、c.pdf"}
+
+
+SPACED_NUMBER = re.compile(r"(?:\{count\}|\{number\}|\{total\}|(?<![\w@/.-])\d[\d,]*) (?=[ぁ-んァ-ヶ一-龥])")
+
+
+def test_japanese_has_no_space_after_a_number():
+    told = [text for message in catalogues.updated("ja", extracted()) for text in texts(message.string)]
+    assert [text for text in told if SPACED_NUMBER.search(text)] == []

@@ -166,7 +166,7 @@ def test_where_nothing_was_found_one_sentence_and_what_was_not_searched_are_show
     at = page(chat=turn.conversation_id)
     shown = words(at)
     assert not any("Closest" in one.label for one in at.expander)
-    assert "locked.pdf: could not be read" in shown
+    assert "locked.pdf: could not be read" in shown and "Not searched, or only by their words:" in shown
     assert "new *one*.md: still indexing, searched by words only" in shown and "and 38 more" in shown
     assert "backed" not in shown
 

@@ -490,7 +490,9 @@ def _show_unsearched(message: Message, workspace: Workspace, told: set[str]) -> 
     more = trace.unsearched_count - len(trace.unsearched)
     lines = [f"- {label(one.name, 90)}: {translated(_UNSEARCHED.get(one.state, one.state))}" for one in new]
     rest = [_("- and {number} more", number=f"{more:,}")] if more > 0 else []
-    st.caption("\n".join([_("Not searched, or searched only by their words:"), "", *lines, *rest]))
+    partly = more > 0 or any(one.state == "searchable_by_words" for one in new)
+    said = _("Not searched, or only by their words:") if partly else _("Not searched:")
+    st.caption("\n".join([said, "", *lines, *rest]))
 
 
 def _show_note(message: Message) -> None:

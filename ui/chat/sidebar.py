@@ -206,7 +206,8 @@ def _rename(workspace: Workspace, conversation_id: str) -> None:
 @flash_errors
 def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
     with suppress(NotFound):  # deleted in another tab
-        workspace.remove_conversation(conversation.id, conversation.title or translated(UNTITLED))
+        name = label(conversation.title or translated(UNTITLED), 80)
+        workspace.remove_conversation(conversation.id, N_("Chat “{name}”", name=name))
     go_to(None)
     st.session_state[_DELETED] = conversation.id
 

@@ -223,15 +223,17 @@ def _request(number: int, request: SentRecord) -> None:
 
 
 def timing(laps: Mapping[str, float]) -> str:
-    """Return the duration of each step, from the milliseconds at which each ended.
+    """Return the duration of each step that took time, from the milliseconds at which each ended.
 
     >>> timing({"retrieve": 52.0, "first_token": 850.0, "total": 2350.0})
     '52 ms to search, 798 ms to the first word, and 1.5 s to the end: 2.4 s in all.'
+    >>> timing({"retrieve": 52.0, "total": 52.0})
+    '52 ms to search: 52 ms in all.'
     """
     ended = [laps[step] for step in _STEPS if step in laps]
     steps = [step for step in _STEPS if step in laps]
     spans = zip(steps, [0.0, *ended], ended, strict=False)
-    said = [_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans]
+    said = [_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans if end - start >= 0.5]
     return (
         _("{steps}: {time} in all.", steps=enumerated(said), time=_duration(ended[-1]))
         if ended

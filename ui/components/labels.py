@@ -19,7 +19,7 @@ OTHER_RETRIEVERS: dict[str, str] = {  # not compared in the lab
 }
 USES: dict[str, str] = {
     "ensemble-cc": N_("Combines words and meaning, weighted to suit your documents."),
-    "ensemble-rrf": N_("Combines words and meaning by rank only. Robust when scores are not comparable."),
+    "ensemble-rrf": N_("Combines words and meaning by the order of their results only, whatever the scores."),
     "similarity": N_("Questions worded differently from the documents, or in another language."),
     "similarity_score_threshold": N_("Meaning, without passages below the minimum relevance."),
     "mmr": N_("Broad questions. Skips passages that repeat each other."),

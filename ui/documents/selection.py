@@ -52,9 +52,8 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
             st.caption(totals(listed), width="content")
             if listed:
                 ids = [record.id for record in listed]
-                action(
-                    _("Select all {number}", number=f"{len(ids):,}"), "select_all", "select-all", select, ids
-                )
+                name = ngettext("Select the document", "Select all {count}", len(ids))
+                action(name, "select_all", "select-all", select, ids)
             return
         st.caption(_("{number} selected", number=f"{len(records):,}"), width="content")
         show_actions(records, here, key="selected", after=select)
@@ -64,18 +63,19 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
 def totals(listed: Sequence[DocumentRecord]) -> str:
     """Return the number of documents, those that could not be read, and their pages as far as counted."""
     unread = sum(record.state == "refused" for record in listed)
-    paged = [record.pages for record in listed if record.pages]
-    pages = ngettext("{count} page", "{count} pages", sum(paged))
-    if paged and len(paged) < len(listed):
-        pages = ngettext(
-            "{pages} in {count} document", "{pages} in {count} documents", len(paged), pages=pages
+    pages = sum(record.pages or 0 for record in listed)
+    number = (
+        ngettext(
+            "{count} document ({unread} could not be read)",
+            "{count} documents ({unread} could not be read)",
+            len(listed),
+            unread=f"{unread:,}",
         )
-    said = [
-        ngettext("{count} document", "{count} documents", len(listed)),
-        ngettext("{count} could not be read", "{count} could not be read", unread) if unread else "",
-        pages if paged else "",
-    ]
-    return " · ".join(filter(None, said))
+        if unread
+        else ngettext("{count} document", "{count} documents", len(listed))
+    )
+    counted = ngettext("{count} page in all", "{count} pages in all", pages) if pages else ""
+    return " · ".join(filter(None, [number, counted]))
 
 
 def show_actions(
@@ -147,7 +147,12 @@ def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
         st.text_input(
             _("New collection"), key=f"move-new-{key}", max_chars=LONGEST_NAME, placeholder=_("Name")
         )
-        st.caption(_("If the collection has other passage sizes, these documents will be re-indexed."))
+        st.caption(
+            _(
+                "If the collection splits documents into passages of another size, these are read again, "
+                "which takes a while."
+            )
+        )
         if st.form_submit_button(
             _("Add"),
             type="primary",

@@ -93,7 +93,7 @@ def _show_cell(cell: DocumentCell) -> None:
 def _notes(cell: DocumentCell) -> list[str]:
     found = cell.found
     notes = [_("Reading…")] if cell.again else []
-    if found is not None and found.total:
+    if found is not None and found.total and (found.state != "absent" or cell.corrected is not None):
         notes.append(_("Read {read} of {total} passages.", read=f"{found.read:,}", total=f"{found.total:,}"))
     if found is not None and found.note and found.state != "failed":
         notes.append(label(translated(found.note), 400))

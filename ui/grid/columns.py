@@ -95,7 +95,7 @@ def _typed_column(before: Column, key: str) -> Column:
         options = tuple(line.strip() for line in lines.splitlines() if line.strip())
     if kind in ("money", "number"):
         said = _("Currency (optional)") if kind == "money" else _("Unit (optional)")
-        hint = "EUR" if kind == "money" else "days"
+        hint = _("EUR") if kind == "money" else "days"
         unit = st.text_input(said, before.unit, max_chars=30, placeholder=hint, key=f"{key}-unit")
     instructions = st.text_area(
         _("Instructions (optional)"),

@@ -56,7 +56,7 @@ def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
     name = st.text_input(_("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=hint)
     scope = _pick_rows(here, GridScope(documents=document_ids), "new")
     template = st.selectbox(
-        _("Columns"),
+        _("Columns to begin with"),
         ["", *(one.id for one in TEMPLATES)],
         format_func=lambda id_: find_template(id_).title(language()) if id_ else _("None yet: I add my own"),
         key="grid-new-template",

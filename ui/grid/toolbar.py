@@ -94,5 +94,11 @@ def show_legend(found: Sequence[DocumentRow], rows: Sequence[DocumentRow]) -> No
     ]
     marks = [mark(cell) for row in found for cell in row.cells if not row.refused or cell.state is not None]
     counted = [(name, marks.count(name)) for name in MARKS]
-    said += [f"{escape_line(SIGNS[name])} {translated(MARKS[name])}: {n:,}" for name, n in counted if n]
+    said += [f"{escape_line(SIGNS[name])} {_counted(name, n)}" for name, n in counted if n]
     st.caption(" · ".join(said))
+
+
+def _counted(name: str, number: int) -> str:
+    if name == "unread":
+        return ngettext("{count} cell not read yet", "{count} cells not read yet", number)
+    return f"{translated(MARKS[name])}: {number:,}"

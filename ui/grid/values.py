@@ -121,7 +121,7 @@ def value_hint(column: Column) -> str:
         case "date":
             return "2024-05-31"
         case "money":
-            return f"1,200.50 {column.unit or 'EUR'}"
+            return f"1,200.50 {column.unit}" if column.unit else _("1,200.50 EUR")
         case "number":
             return f"1,200 {column.unit}".rstrip()
         case "list":

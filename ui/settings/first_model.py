@@ -46,7 +46,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
                 label_visibility="collapsed",
             )
             options = shared("offer_model", fixed, _("You can connect a model later in Settings."))
-            action(_("Use search only"), "search", "first-model-no", _decline, server, **options)
+            action(_("Continue without a model"), "search", "first-model-no", _decline, server, **options)
         if chosen == INSTALL:
             st.caption(_("It runs on this computer, without a server or key."))
             show_offers(server, fixed)
@@ -57,7 +57,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
 
 def _install_name(server: PageServices) -> str:
     there = any(catalog.is_installed(offer, server.settings.model_cache) for offer in OFFERS)
-    return _("Use the installed model") if there else translated(INSTALL)
+    return _("Start an installed model") if there else translated(INSTALL)
 
 
 def show_search_only(server: PageServices) -> None:

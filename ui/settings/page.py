@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from rag.i18n import LANGUAGES, N_, _, translated
+from rag.i18n import LANGUAGES, N_, _, translated, written_day
 from rag.index.staged import ReindexProgress
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
@@ -94,9 +94,9 @@ _WRITINGS = {
     "alphabet": N_("English and other alphabets"),
 }
 _COMPARED = {  # score normalisers
-    "min-max": N_("scores normalised by their range (min-max)"),
-    "z-score": N_("scores normalised by their spread (z-score)"),
-    "theoretical": N_("scores normalised by the best one (theoretical min-max)"),
+    "min-max": N_("Scores are scaled by their range (min-max)."),
+    "z-score": N_("Scores are scaled by their spread (z-score)."),
+    "theoretical": N_("Scores are scaled by the best possible one (theoretical min-max)."),
 }
 _HOW = N_(
     "Hybrid search adds the scores of word search and meaning search by weight. The best weight depends on "
@@ -141,8 +141,8 @@ def weight_lines(weighed: CalibratedWeights | None) -> list[str]:
         usual = _("Default weights, until there are {fewest} passages to measure with.", fewest=FEWEST)
         return [*_by_writing(DEFAULT_WEIGHTS), usual]
     origin = _(
-        "Found on {day} from {passages} of {chunks} passages; {method}.",
-        day=f"{weighed.found:%Y-%m-%d}",
+        "Measured on {day} with {passages} of {chunks} passages. {method}",
+        day=written_day(weighed.found),
         passages=f"{weighed.mixture.passages:,}",
         chunks=f"{weighed.chunks:,}",
         method=translated(_COMPARED[weighed.mixture.normaliser]),
@@ -270,7 +270,7 @@ def _show_figure_setting(settings: Settings, fixed: frozenset[str]) -> dict[str,
     st.subheader(_("Figure descriptions"))
     with st.form("figures", border=True):
         chosen = st.checkbox(
-            _("Have the connected model describe figures, if it takes pictures"),
+            _("Let the connected model describe figures, if it can read pictures"),
             settings.describe_figures,
             key="describe_figures",
             **shared(

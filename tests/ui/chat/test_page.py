@@ -340,7 +340,7 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
     at.text_input(key="search-chats").set_value("").run()
     at.button(key="delete-chat").click().run()
-    assert at.title and here.chats() == [] and "“항구 보고서” deleted." in words(at)
+    assert at.title and here.chats() == [] and "Chat “항구 보고서” deleted." in words(at)
     at.button(key="undo-delete").click().run()
     assert [chat.title for chat in here.chats()] == ["항구 보고서"]
     assert at.query_params["chat"] == turn.conversation_id  # it is open again

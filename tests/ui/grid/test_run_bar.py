@@ -76,7 +76,7 @@ def test_a_document_that_could_not_be_read_is_not_waited_for(page: Page, here: W
     assert "still being read" not in words(at)
     row = next(row for row in shown(at)["groups"][0]["rows"] if row["note"] == "Could not be read")
     assert {cell["sign"] for cell in row["cells"]} == {""}
-    assert "Not read yet: 2" in words(at)  # those of the other document
+    assert "2 cells not read yet" in words(at)  # those of the other document
 
 
 def test_a_run_that_a_person_stopped_is_no_early_end(page: Page, here: Workspace):

@@ -23,5 +23,5 @@ def test_what_was_found_is_said_language_by_language():
     assert said == [
         "English and other alphabets: meaning 55 %, words 45 %.",
         "Korean: meaning 20 %, words 80 %.",
-        "Found on 2026-11-21 from 2,000 of 5,712 passages; scores normalised by their spread (z-score).",
+        "Measured on 21 Nov 2026 with 2,000 of 5,712 passages. Scores are scaled by their spread (z-score).",
     ]

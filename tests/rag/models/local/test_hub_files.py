@@ -134,6 +134,6 @@ def test_a_stop_keeps_what_has_come(hub: MadeUpHub, tmp_path: Path):
 
 
 def test_a_hub_in_a_private_network_is_reached_only_where_it_is_allowed(hub: MadeUpHub, tmp_path: Path):
-    with pytest.raises(ModelUnavailable, match="leads into a private network"):
+    with pytest.raises(ModelUnavailable, match="this computer or of a private network"):
         list(fetch(MODEL, tmp_path, hub=make_hub(Settings(model_hub=hub.url))))
     assert hub.asked == []
