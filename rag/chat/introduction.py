@@ -13,6 +13,7 @@ from rag.raptor.summarize import extract, rarities
 from rag.retrieval.overview import back_matter
 from rag.retrieval.prose import is_informative
 from rag.retrieval.sentences import width
+from rag.text.language import language
 from rag.text.questions import NaturalQuestion, heading_question, sentence_questions, table_questions
 from rag.text.sentences import sentences
 from storage.records import ChunkRecord
@@ -24,6 +25,7 @@ MOST_TRIED = 24  # questions that are asked until some are answered
 MOST_CHUNKS = 80  # of a long document that are looked at, from its beginning to its end
 SUMMARY_TOKENS = 90
 SHORTEST_SENTENCE = 50  # width of a sentence of the summary, in Latin letters
+_SAMPLE = 200  # characters of each chunk that show the language of the document
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
 
@@ -71,9 +73,10 @@ def _prose(text: str) -> Iterator[str]:
 def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord]]:
     """Yield questions with the chunks they were made from, each once: of sentences, headings, then tables."""
     asked: set[str] = set()
+    spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
     found = chain(
         _in_turn(chunks, sentence_questions),
-        ((heading_question(chunk.heading, chunk.text), chunk) for chunk in chunks),
+        ((heading_question(chunk.heading, chunk.text, spoken), chunk) for chunk in chunks),
         _in_turn(chunks, table_questions),
     )
     for question, chunk in found:

@@ -51,8 +51,10 @@ def table_questions(text: str) -> Iterator[NaturalQuestion]:
         yield from _of_table(table, text)
 
 
-def heading_question(heading: str, text: str) -> str:
+def heading_question(heading: str, text: str, document_language: str = "en") -> str:
     """Return a question about the heading of a passage; nothing where it is no name of a subject.
+
+    A passage in Han characters alone does not show its language: its question is in that of the document.
 
     >>> heading_question("Report > Share repurchases", "The company bought shares.")
     'What does the document say about share repurchases?'
@@ -62,7 +64,8 @@ def heading_question(heading: str, text: str) -> str:
     if loud or not 3 < len(subject) <= LONGEST_SUBJECT or not _SUBJECT_ONLY.fullmatch(subject):
         return ""
     small = subject if subject[1:] != subject[1:].lower() else f"{subject[0].lower()}{subject[1:]}"
-    return _ABOUT.get(language(text), _ABOUT["en"]).format(heading=small)
+    form = _ABOUT.get(language(text)) or _ABOUT.get(document_language, _ABOUT["en"])
+    return form.format(heading=small)
 
 
 _NUMBERED = re.compile(r"^(?:Note|Item|Part|Chapter|Section)\s+\w+\s*[-–—.:]*\s*", re.I)
@@ -198,6 +201,7 @@ _KOREAN_MONEY = ("원", "달러")
 _KOREAN_WHAT = re.compile(
     r"^(?P<subject>[^\s,()]{2,20}(?: [^\s,()]{1,15}){0,2}?)(?P<mark>은|는) [^,]{6,}(?:이다|입니다)\.$"
 )
+_KOREAN_SUM = re.compile(r"\d ?(?:[십백천]?[만억조]? ?(?:원|달러)|%)(?:이다|입니다)\.$")
 _KOREAN_UNCLEAR = re.compile(
     r"^(?:그|이|저|또|우리|당신|여기|다음|이것|그것|이곳|이는|이번)(?:\s|은|는|들|의)|것$|때$|경우$"
 )
@@ -216,7 +220,8 @@ def _ask_korean(sentence: str, _: str) -> str:
         subject = f"{found['when'] or ''}{found['subject']}{found['mark']} {found['each'] or ''}"
         return f"{subject}{asked}입니까?"
     elif (found := _KOREAN_WHAT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
-        return f"{found['subject']}{found['mark']} 무엇입니까?"
+        asked = "얼마" if _KOREAN_SUM.search(sentence) else "무엇"
+        return f"{found['subject']}{found['mark']} {asked}입니까?"
     return ""
 
 
@@ -227,6 +232,17 @@ def _with_object_mark(noun: str) -> str:
     ('컨테이너를', '직원을')
     """
     return noun + ("을" if (ord(noun[-1]) - ord("가")) % 28 else "를")
+
+
+def _as_topic(noun: str) -> str:
+    """Return a Korean noun with the mark of a topic, by its last sound; another word is called a value.
+
+    >>> _as_topic("증감률"), _as_topic("단가"), _as_topic("2024")
+    ('증감률은', '단가는', '2024 값은')
+    """
+    if not "가" <= noun[-1:] <= "힣":
+        return f"{noun} 값은"
+    return noun + ("은" if (ord(noun[-1]) - ord("가")) % 28 else "는")
 
 
 _JAPANESE_DEED = "設立|建設|完成|開通|開業|創設|創立|発売|発表|建立|着工|導入|制定|開館|開校|竣工|公開"
@@ -271,7 +287,7 @@ def _ask_japanese(sentence: str, _: str) -> str:
 _ASKED: dict[str, Callable[[str, str], str]] = {"en": _ask_english, "ko": _ask_korean, "ja": _ask_japanese}
 _CELL = {
     "en": "What is {row} for {column}?",
-    "ko": "{row}의 {column} 값은 얼마입니까?",
+    "ko": "{row}의 {column} 얼마입니까?",
     "ja": "{row}の{column}はいくつですか。",
 }
 _CELL_WITH_WORDS = re.compile(r"[^\W\d_]{3,}|[가-힣一-鿿ァ-ヺ]{2,}")
@@ -293,7 +309,7 @@ def _of_table(table: TableBlock, text: str) -> Iterator[NaturalQuestion]:
         for at, value in enumerate(row.cells[1:], 1):
             column = table.header[at] if at < len(table.header) else ""
             if _VALUE.match(value) and _COLUMN.fullmatch(column):
-                yield NaturalQuestion(
-                    form.format(row=_in_sentence(name.rstrip(" :"), text), column=column), row.start, row.end
-                )
+                asked = _as_topic(column) if form == _CELL["ko"] else column
+                question = form.format(row=_in_sentence(name.rstrip(" :"), text), column=asked)
+                yield NaturalQuestion(question, row.start, row.end)
                 break

@@ -28,6 +28,7 @@ from rag.text.questions import heading_question, sentence_questions, table_quest
         ("駐車料金は1日2千円です。", "駐車料金は1日いくらですか。"),
         ("충정아파트는 1937년에 지어진 아파트이다.", "충정아파트는 무엇입니까?"),
         ("東京駅は1914年に開業された駅である。", "東京駅はいつ開業されましたか。"),
+        ("광고선전비는 전년보다 조금 늘어난 820백만 원입니다.", "광고선전비는 얼마입니까?"),
         ("箱根とは神奈川県にある町である。", "箱根とは何ですか。"),
     ],
 )
@@ -89,3 +90,12 @@ def test_a_row_of_a_table_gives_a_question_about_its_first_number():
 )
 def test_a_heading_that_names_a_subject_gives_a_question(heading: str, question: str):
     assert heading_question(heading, "The company bought shares.") == question
+
+
+def test_a_passage_in_han_characters_alone_is_asked_about_in_the_language_of_its_document():
+    assert heading_question("週次会議", "週次会議 議事録", "ja") == "「週次会議」には何が書かれていますか。"
+
+
+def test_a_korean_table_is_asked_about_with_the_mark_that_its_column_takes():
+    table = "| 품목 | 증감률 |\n|---|---|\n| 생활용품은 올해 | 12 |\n| 생활용품 | 13 |\n"
+    assert "생활용품의 증감률은 얼마입니까?" in [one.text for one in table_questions(table)]
