@@ -6,6 +6,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
+from rag.i18n import N_
+
+ONLY_SEARCHED = N_("Not found by search alone. A connected model reads the whole text.")
 CellState = Literal["verified", "differs", "unconfirmed", "absent", "failed"]
 STATES: tuple[CellState, ...] = get_args(CellState)
 
@@ -75,6 +78,11 @@ class CellResult:
     total: int = 0
     calculated: bool = False
     note: str = ""
+
+    @property
+    def only_searched(self) -> bool:
+        """True where the rules found nothing and no language model read the document."""
+        return self.state == "absent" and self.note == str(ONLY_SEARCHED)
 
 
 def value_to_json(value: CellValue | None) -> dict[str, Any] | None:

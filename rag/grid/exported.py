@@ -66,6 +66,12 @@ def _of_found(found: CellResult) -> str:
         return N_("Not confirmed")
     if found.state == "failed":
         return N_("Failed. {reason}", reason=found.note)
+    if found.only_searched:
+        return N_(
+            "Not found by search alone ({read} of {total} passages searched)",
+            read=found.read,
+            total=found.total,
+        )
     return N_(
         "Not found in this document ({read} of {total} passages read)", read=found.read, total=found.total
     )

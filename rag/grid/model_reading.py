@@ -59,7 +59,7 @@ def read_by_model(
 
 def _doubtful(ruled: CellResult, read: CellResult) -> CellResult:
     """Return what the rules found, of which a model is not sure."""
-    return ruled if ruled.value is not None else replace(read, state="absent", value=None, quotes=())
+    return ruled if ruled.value is not None else replace(read, state="absent", value=None, quotes=(), note="")
 
 
 def chosen_passages(

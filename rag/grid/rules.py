@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rag.chat.extractive import decide
 from rag.grid.candidates import Candidate, choose
-from rag.grid.cells import CellResult, CellValue, Day, Items, Words
+from rag.grid.cells import ONLY_SEARCHED, CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.label_values import labelled_candidates, section_candidates
@@ -23,6 +23,7 @@ from rag.grid.yes_no import yes_no_candidates
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.text.language import language
+from rag.text.markdown import plain_words
 from rag.text.tokenize import tokens
 from storage.records import DocumentFact
 
@@ -63,7 +64,7 @@ def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> Cel
     total = len(document.passages)
     found = choose(candidates)
     if found is None:
-        return CellResult("absent", read=total, total=total)
+        return CellResult("absent", read=total, total=total, note=str(ONLY_SEARCHED))
     quote = document.quote(found.start, found.end)
     return CellResult("verified" if found.sure else "unconfirmed", found.value, (quote,), total, total)
 
@@ -168,6 +169,7 @@ def _same_language(column: Column, passages: Sequence[Passage]) -> bool:
 
 
 _RULE = re.compile(r"[_=–—-]{3,}")
+_ITEM = re.compile(r"^\s*[-*+•]\s+", re.MULTILINE)
 _NUMBERED = frozenset(tokens("no number nr id"))
 
 
@@ -186,6 +188,7 @@ def without_label(words: str, label: str) -> str:
 
 def _value_in(words: str, column: Column) -> CellValue | None:
     if column.kind == "text":
-        return Words(without_label(words, column.name)[:LONGEST])
+        told = _ITEM.sub("", plain_words(words).replace("\t", " · "))
+        return Words(without_label(told, column.name)[:LONGEST])
     found = next(find_values(words, column), None)
     return None if found is None else found.value

@@ -83,7 +83,8 @@ def _show_cell(cell: DocumentCell) -> None:
     if cell.value is not None:
         st.markdown(f"**{escape_text(shown_value(cell.value))}**")
     state = mark(cell)
-    explained = translated(_EXPLAINED[state]) if state in _EXPLAINED else ""
+    searched = state == "absent" and cell.found is not None and cell.found.only_searched
+    explained = translated(_EXPLAINED[state]) if state in _EXPLAINED and not searched else ""
     known = label(translated(remark(cell)).removesuffix("."), 600)
     st.markdown(f"{label(SIGNS[state])} {known}. {explained}")
     for note in _notes(cell):

@@ -12,7 +12,7 @@ from rag.grid.grids import DocumentCell, DocumentRow
 from rag.i18n import _, ngettext, translated
 from ui.components.markdown import plain_line
 from ui.grid.values import shown_value
-from ui.grid.view import DOCUMENT, FLAGS, MARKS, SIGNS, GridView, cell_words, flags, mark
+from ui.grid.view import DOCUMENT, FLAGS, SIGNS, GridView, cell_words, flags, mark, state_words
 
 KEY = "grid-table"
 MAX_VALUE = 400  # characters of a value in the table; the panel has all of it
@@ -57,7 +57,7 @@ def _shown_cell(cell: DocumentCell, *, refused: bool) -> ShownCell:
     """Return a cell as the table shows it; of a document that could not be read an empty one has no sign."""
     sign = mark(cell)
     shown = "\n".join(plain_line(line, MAX_VALUE) for line in shown_value(cell.value).splitlines())
-    instead = "" if sign == "unread" else translated(MARKS[sign])
+    instead = "" if sign == "unread" else state_words(cell)
     return ShownCell(
         cell_id(cell),
         shown[:MAX_VALUE] or instead,

@@ -65,6 +65,14 @@ def mark(cell: DocumentCell) -> str:
     return "corrected" if cell.corrected is not None else cell.state or "unread"
 
 
+def state_words(cell: DocumentCell) -> str:
+    """Return what is known of a cell, in the language of the page."""
+    found = cell.found
+    if mark(cell) == "absent" and found is not None and found.only_searched:
+        return _("Not found by search alone")
+    return translated(MARKS[mark(cell)])
+
+
 def flags(cell: DocumentCell) -> list[str]:
     """Return the keys in FLAGS that hold for a cell; one never read, or failed, is not outdated."""
     found = cell.found
@@ -80,7 +88,7 @@ def flags(cell: DocumentCell) -> list[str]:
 def cell_words(cell: DocumentCell) -> str:
     """Return a cell in words, as a screen reader says it: "Rent: €1,200. Verified. Locked"."""
     value = " · ".join(shown_value(cell.value).splitlines())
-    said = [value, translated(MARKS[mark(cell)]), *(translated(FLAGS[flag]) for flag in flags(cell))]
+    said = [value, state_words(cell), *(translated(FLAGS[flag]) for flag in flags(cell))]
     return _("{name}: {words}", name=cell.column.name, words=". ".join(filter(None, said)))
 
 

@@ -9,6 +9,7 @@ import pytest
 from rag.factory import make_cell_reader
 from rag.grid.cells import Amount, CellResult, CellValue, Day, Items, Words, YesNo
 from rag.grid.columns import Column, Kind
+from rag.grid.rules import _value_in
 from rag.ingest.library import Library
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors
@@ -220,3 +221,17 @@ For the quarterly period ended June 30, 2024
 def test_a_label_may_say_what_a_figure_is_net_of(library: Library):
     result = read(library, BALANCE, Column("c", "Accounts receivable", kind="money"))
     assert (result.state, result.value) == ("verified", amount("500000", "USD"))
+
+
+def test_without_a_model_a_cell_says_that_only_a_search_found_nothing(library: Library):
+    found = read(
+        library, "The castle was built in 1432.\n", Column("pets", "Pets", "Are dogs allowed inside?")
+    )
+    assert found.state == "absent" and found.only_searched
+    assert found.note == "Not found by search alone. A connected model reads the whole text."
+
+
+def test_a_text_from_a_row_of_a_table_is_words():
+    column = Column("who", "Supplier")
+    assert _value_in("| Visutek | Hardware |", column) == Words("Visutek · Hardware")
+    assert _value_in("- Does repairs.", column) == Words("Does repairs.")
