@@ -249,6 +249,13 @@ function seekMark() {
   if (page) {
     page.scrollTo(
       image.offsetWidth * across / 100 - page.clientWidth / 2,
+// Streamlit leaves out how files are chosen once there are some: the style sheet says it again.
+function keepUploaderHint() {
+  for (const said of document.querySelectorAll('[data-testid="stFileUploaderDropzoneInstructions"]')) {
+    said.closest('[data-testid="stFileUploaderDropzone"]').dataset.hint = said.textContent;
+  }
+}
+
       image.offsetTop - page.offsetTop + image.offsetHeight * down / 100 - page.clientHeight / 2,
     );
     return;
@@ -330,6 +337,7 @@ def _streamlit_words() -> dict[str, str]:
         "Press Enter to apply": _("Press {key} to apply", key="Enter"),
         "Press Ctrl+Enter to apply": _("Press {key} to apply", key="Ctrl+Enter"),
         "Press ⌘+Enter to apply": _("Press {key} to apply", key="⌘+Enter"),
+  keepUploaderHint();
         "Press Enter to submit form": _("Press {key} to submit", key="Enter"),
         "Press Ctrl+Enter to submit form": _("Press {key} to submit", key="Ctrl+Enter"),
         "Press ⌘+Enter to submit form": _("Press {key} to submit", key="⌘+Enter"),
@@ -368,7 +376,7 @@ def _streamlit_words() -> dict[str, str]:
 def _streamlit_labels() -> dict[str, str]:
     """Return what only screen readers say of Streamlit's own parts, in the language of the page."""
     return {
-        "Add files": _("Add files"),
+        "Add files": _("Choose files"),
         "Upload files": _("Add files"),
         "file upload": _("Add files"),
         "Send message": _("Send"),
