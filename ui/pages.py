@@ -73,8 +73,8 @@ def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-# On a narrow screen the drawer lies over the page, so choosing a chat closes it. What scrolls takes the
-# focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
+# On a narrow screen the drawer lies over the page, so choosing a page or a chat closes it. What scrolls takes
+# the focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
 # no parameter changes, is said in the language of the page. A panel that opens with a field takes what is
 # typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses it there, or
 # has the page loaded with it where there is no menu, and shows which is kept.
@@ -82,7 +82,8 @@ _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
 const READING = '.st-key-ingest [role="progressbar"]';
-const CHOICES = '.st-key-chats button, .st-key-new-chat button';
+const LINKS = '[data-testid="stSidebarNavLink"]';
+const CHOICES = `.st-key-chats button, .st-key-new-chat button, ${LINKS}`;
 const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPopover', 'stStatusWidget']
   .map((part) => `[data-testid="${part}"] *`)
   .concat(['[role="dialog"] > h2', '[role="dialog"] > h2 + div > div', '[role="option"] *'])
@@ -95,7 +96,6 @@ const FIRST = 'input, textarea, button:not([aria-label], [data-testid^="stBaseBu
 const TYPED = 'input[type="text"]:not([role]), textarea';
 const THEMES = '.st-key-appearance button, [data-testid^="stMainMenuItem-theme-"]';
 const MENU = '[data-testid="stMainMenuButton"]';
-const LINKS = '[data-testid="stSidebarNavLink"]';
 const BACK = '.st-key-grid-all button';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 const MARKED = ':is(.st-key-source-page, .st-key-source-page-large) [class*="st-key-source-mark-"]';
@@ -293,13 +293,19 @@ export default function ({ data, parentElement }) {
   const choose = (event) => chooseTheme(event, data.pages);
   const watch = new MutationObserver(() => look(told, data));
   watch.observe(document.body, { childList: true, subtree: true });
-  document.addEventListener('click', closeDrawer);
+  document.addEventListener('click', closeDrawer, true);
+  document.addEventListener('click', noteRating, true);
+  document.addEventListener('focusin', showFocused);
+  window.addEventListener('keydown', escape, true);
   document.addEventListener('click', choose);
   document.addEventListener('click', reopen, true);
   look(told, data);
   return () => {
     watch.disconnect();
-    document.removeEventListener('click', closeDrawer);
+    document.removeEventListener('click', closeDrawer, true);
+    document.removeEventListener('click', noteRating, true);
+    document.removeEventListener('focusin', showFocused);
+    window.removeEventListener('keydown', escape, true);
     document.removeEventListener('click', choose);
     document.removeEventListener('click', reopen, true);
   };

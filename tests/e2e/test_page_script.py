@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from rag.i18n import _, in_language
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import Step, Visitor, again, click
+from tests.e2e.visitor import Step, Visitor, again, click, close, gone, press
 
 Visit = Callable[..., Visitor]
 
@@ -72,3 +72,52 @@ def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, v
     expect(page.get_by_test_id("stMainMenuItem-recordScreencast")).to_be_hidden()
     for english in ("Send message", "Main menu", "Upload files", "file upload"):
         expect(page.locator(f'[aria-label="{english}"]')).to_have_count(0)
+
+
+@pytest.mark.integration
+def test_choosing_a_page_on_a_phone_closes_the_menu_that_lies_over_it(server: Server, visit: Visit):
+    page = visit(server.url, width=390, height=844).page
+    link = page.get_by_role("link", name="Library", exact=True)
+    click(page.get_by_role("button", name="Show the sidebar"), then=link)
+    click(link, then=page.get_by_role("heading", name="Library", level=1))
+    expect(link).not_to_be_in_viewport()
+    page.reload()
+    expect(page.get_by_role("heading", name="Library", level=1)).to_be_visible()
+    expect(link).not_to_be_in_viewport()
+
+
+UNDER_THE_INPUT = """button => button.getBoundingClientRect().bottom
+  > document.querySelector('[data-testid="stBottom"]').getBoundingClientRect().top"""
+
+
+@pytest.mark.integration
+def test_the_keyboard_reaches_what_the_input_lies_over(with_model: Server, visit: Visit):
+    visitor = visit(with_model.url, height=560)
+    page = visitor.page
+    visitor.ask("How many containers did the harbour handle in 2024?")
+    visitor.finished()
+    page.get_by_placeholder("Ask your documents").press("ArrowUp")
+    expect(page.get_by_label("Your question")).to_be_focused()
+    close(page.get_by_role("dialog", name="Edit question"))
+
+    share = page.get_by_role("button", name="Share", exact=True)
+    page.get_by_role("button", name="Copy as Markdown").focus()
+    for _press in range(30):
+        page.keyboard.press("Tab")
+        if share.evaluate("button => button === document.activeElement"):
+            break
+    expect(share).to_be_focused()
+    page.wait_for_function(f"!({UNDER_THE_INPUT})(document.activeElement)")
+
+    shared = page.get_by_role("dialog", name="Share this answer")
+    press(share, then=shared)
+    with page.expect_download():
+        shared.get_by_role("button", name="Markdown").click()
+    close(shared)
+
+    panel, large = page.locator(".st-key-source-panel"), page.locator(".st-key-source-page-large")
+    click(page.locator('a[href^="#cite-"]').first, then=panel)
+    click(panel.get_by_role("button", name="Enlarge page"), then=large)
+    again(lambda _: page.keyboard.press("Escape"), gone(large))
+    expect(panel).to_be_visible()
+    close(panel)
