@@ -91,16 +91,23 @@ const STREAMLIT = ['stFileUploaderDropzone', 'InputInstructions', 'stMainMenuPop
   .join(', ');
 const PICKED = ['stSelectbox', 'stMultiSelect']
   .map((part) => `[data-testid="${part}"] input[placeholder]`).join(', ');
-const PANELS = '[data-testid="stPopoverBody"], [data-testid="stDialog"] [role="dialog"]';
+const DIALOG = '[data-testid="stDialog"] [role="dialog"]';
+const PANELS = `[data-testid="stPopoverBody"], ${DIALOG}`;
 const FIRST = 'input, textarea, button:not([aria-label], [data-testid^="stBaseButton-pills"]), a[href]';
+const LOADING = '[data-testid="stSkeleton"]';  // a part whose script has not come yet
 const TYPED = 'input[type="text"]:not([role]), textarea';
 const THEMES = '.st-key-appearance button, [data-testid^="stMainMenuItem-theme-"]';
 const MENU = '[data-testid="stMainMenuButton"]';
 const BACK = '.st-key-grid-all button';
+const FIT = '.st-key-source-panel .st-key-source-zoom_out button';
+const OPENED = '[data-testid="stPopoverBody"] *, [aria-expanded="true"]';
+const LIES_OVER = '[data-testid="stBottom"], .st-key-source-panel, [class*="st-key-question-"]';
+const HEADER = 60;  // pixels
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 const MARKED = ':is(.st-key-source-page, .st-key-source-page-large) [class*="st-key-source-mark-"]';
 const TEXT = '[class*="st-key-document-text-"]';
-const MATCH = `${TEXT} .stMarkdownColoredBackground`;
+const WORDS = '[class*="st-key-source-words-"]';
+const MATCH = `:is(${TEXT}, ${WORDS}) .stMarkdownColoredBackground`;
 
 function closeDrawer(event) {
   const choice = event.target instanceof Element ? event.target.closest(CHOICES) : null;
@@ -165,16 +172,26 @@ function translate(words, labels) {
   }
 }
 
-// The field that a panel begins with takes the focus, its text selected; not where a keyboard would come up.
+// The field that a panel begins with takes the focus, a line selected; not where a keyboard would come up.
 function focusField() {
   for (const panel of document.querySelectorAll(PANELS)) {
     const first = panel.querySelector(FIRST);
-    if (!first || 'begun' in panel.dataset) continue;
+    if (!first || 'begun' in panel.dataset || panel.querySelector(LOADING)) continue;
     panel.dataset.begun = '';
     if (!first.matches(TYPED) || window.matchMedia('(pointer: coarse)').matches) continue;
-    first.focus();
-    setTimeout(() => first.select(), 0);  // after Streamlit has drawn it as focused
+    takeFocus(first, 20);
   }
+}
+
+// A panel that is still opening gives no focus to its field: it is asked for again. A text is written on.
+function takeFocus(field, tries) {
+  field.focus();
+  if (document.activeElement !== field) {
+    if (tries && field.isConnected) setTimeout(() => takeFocus(field, tries - 1), 50);
+    return;
+  }
+  const start = field.matches('textarea') ? field.value.length : 0;
+  setTimeout(() => field.setSelectionRange(start, field.value.length), 0);  // after Streamlit
 }
 
 let theme = '';
@@ -232,15 +249,24 @@ function showTheme() {
   for (const choice of group.querySelectorAll('button')) choice.ariaPressed = String(nameOf(choice) === kept);
 }
 
+// Streamlit leaves out how files are chosen once there are some: the style sheet says it again.
+function keepUploaderHint() {
+  for (const said of document.querySelectorAll('[data-testid="stFileUploaderDropzoneInstructions"]')) {
+    said.closest('[data-testid="stFileUploaderDropzone"]').dataset.hint = said.textContent;
+  }
+}
+
 let sought = '';
 
-// What is marked on a page, or is the match of a search in a text, is brought into sight once. The key of a
-// page's image ends with the place of its mark in percent, that of a text with the place of the match.
+// What is marked on a page, is cited from a text, or is the match of a search in one, is brought into sight
+// once. The key of a page's image ends with the place of its mark in percent, that of cited words with their
+// citation, that of a searched text with the place of the match.
 function seekMark() {
   const marked = document.querySelector(MARKED), image = marked?.querySelector('img');
-  const match = document.querySelector(MATCH);
+  const match = marked ? null : document.querySelector(MATCH);
   const [key, across, down] = marked?.className.match(/st-key-source-mark-\\d+-(\\d+)-(\\d+)/)
-    || match?.closest(TEXT).className.match(/st-key-document-text-\\d+/) || [''];
+    || match?.closest(`${TEXT}, ${WORDS}`).className.match(/st-key-(document-text|source-words)-\\S+/)
+    || [''];
   if (!key) { sought = ''; return; }
   if (key === sought) return;
   if (image && !image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
@@ -249,13 +275,6 @@ function seekMark() {
   if (page) {
     page.scrollTo(
       image.offsetWidth * across / 100 - page.clientWidth / 2,
-// Streamlit leaves out how files are chosen once there are some: the style sheet says it again.
-function keepUploaderHint() {
-  for (const said of document.querySelectorAll('[data-testid="stFileUploaderDropzoneInstructions"]')) {
-    said.closest('[data-testid="stFileUploaderDropzone"]').dataset.hint = said.textContent;
-  }
-}
-
       image.offsetTop - page.offsetTop + image.offsetHeight * down / 100 - page.clientHeight / 2,
     );
     return;
@@ -267,6 +286,51 @@ function keepUploaderHint() {
   if (place < seen.height / 5 || place > seen.height * 0.9) panel.scrollBy(0, place - seen.height / 2);
 }
 
+// Escape leaves an enlarged page first, then the panel. A download takes the focus out of its dialog, which
+// Escape would not close any more.
+function escape(event) {
+  if (event.key !== 'Escape') return;
+  const dialog = document.querySelector(DIALOG), fit = document.querySelector(FIT);
+  const way = dialog ? dialog.querySelector(':scope > button') : event.target.closest?.(OPENED) ? null : fit;
+  if (!way || dialog?.contains(event.target)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  way.click();
+}
+
+// What takes the focus is scrolled out from under the input, and from under the question at the top.
+function showFocused(event) {
+  if (!event.target.matches?.(':focus-visible')) return;
+  const place = event.composedPath()[0];
+  requestAnimationFrame(() => bringOut(place, event.target));
+}
+
+function bringOut(place, within) {
+  const main = document.querySelector('.stMain'), input = document.querySelector('[data-testid="stBottom"]');
+  if (!input || !main.contains(within) || within.closest(LIES_OVER)) return;
+  const turn = within.closest('[class*="st-key-asked-"]');
+  const question = turn?.querySelector('[class*="st-key-question-"]')?.getBoundingClientRect();
+  const above = Math.max(HEADER, question?.bottom ?? 0), below = input.getBoundingClientRect().top;
+  const box = place.getBoundingClientRect();
+  if (box.bottom > below) main.scrollBy(0, box.bottom - below + 8);
+  else if (box.top < above) main.scrollBy(0, box.top - above - 8);
+}
+
+let rated = '';
+
+// The reasons why an answer is not helpful are asked below it: they are brought into sight.
+function noteRating(event) {
+  const rate = event.target instanceof Element ? event.target.closest('[class*="st-key-rate-down-"]') : null;
+  if (rate) rated = rate.className.match(/st-key-rate-down-(\\S+)/)[1];
+}
+
+function seekReasons() {
+  const reasons = rated ? document.querySelector(`.st-key-why-${CSS.escape(rated)}`) : null;
+  if (!reasons?.querySelector('button')) return;
+  rated = '';
+  bringOut(reasons, reasons);
+}
+
 let reading = false;
 
 function look(told, data) {
@@ -274,12 +338,14 @@ function look(told, data) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   }
   translate(data.words, data.labels);
+  keepUploaderHint();
   focusField();
   pressTheme();
   showTheme();
   const head = document.querySelector('.st-key-source-head')?.parentElement;
   head?.parentElement.style.setProperty('--source-head', `${head.offsetHeight}px`);
   seekMark();
+  seekReasons();
   document.querySelector('.st-key-undo:not([role])')?.setAttribute('role', 'status');
   const now = document.querySelector(READING) !== null;
   if (reading && !now) told.textContent = data.read;
@@ -343,7 +409,6 @@ def _streamlit_words() -> dict[str, str]:
         "Press Enter to apply": _("Press {key} to apply", key="Enter"),
         "Press Ctrl+Enter to apply": _("Press {key} to apply", key="Ctrl+Enter"),
         "Press ⌘+Enter to apply": _("Press {key} to apply", key="⌘+Enter"),
-  keepUploaderHint();
         "Press Enter to submit form": _("Press {key} to submit", key="Enter"),
         "Press Ctrl+Enter to submit form": _("Press {key} to submit", key="Ctrl+Enter"),
         "Press ⌘+Enter to submit form": _("Press {key} to submit", key="⌘+Enter"),

@@ -113,6 +113,7 @@ export default function ({ data, parentElement }) {
   }
 
   function key(event) {
+    if (event.key === 'Tab') scrolled();
     const search = document.querySelector('.st-key-search-chats input');
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && search) {
       event.preventDefault();

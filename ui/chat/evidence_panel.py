@@ -280,7 +280,8 @@ def _show_words(
     text, start = before + evidence.quote + after, len(before)
     shown = show_text(text, form_of(evidence.passage.document), start, start + len(evidence.quote))
     st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
-    st.markdown(shown, anchors=False)
+    with st.container(key=f"source-words-{target_of(evidence)}"):  # the browser brings them into sight
+        st.markdown(shown, anchors=False)
     is_markdown = form_of(evidence.passage.document) == "markdown"
     copy_buttons({_("Copy quote"): plain_words(evidence.quote, marks=is_markdown)}, "copy-quote")
 
