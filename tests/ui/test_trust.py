@@ -37,6 +37,14 @@ def test_an_answer_of_a_model_says_how_much_of_it_is_verified_and_no_more(page: 
     assert "badge" not in answer_text(at)
 
 
+def test_an_answer_of_which_nothing_is_verified_says_so_plainly(page: Page, here: Workspace):
+    open_ = CitationRecord(1, 0, len(LIE), "related", 100, 110, "words")
+    turn = tell(here, "Who?", LIE, passages=[passage()], citations=[open_], model="fake")
+    at = page(chat=turn.conversation_id)
+    assert any("None of this could be confirmed in your documents." in m.value for m in at.markdown)
+    assert not any("statement verified" in c.value for c in at.caption)
+
+
 def test_an_answer_of_quotes_has_no_count(page: Page, here: Workspace):
     turn = tell(here, "Who?", ANSWER, passages=[passage()], citations=[TRUE])
     assert not any("verified" in c.value for c in page(chat=turn.conversation_id).caption)

@@ -454,10 +454,15 @@ def show_degraded(parts: Iterable[Degraded]) -> None:
 
 def _show_backing(message: Message) -> None:
     counted = backing(message)
-    if counted is not None:
+    if counted is None:
+        return
+    with st.container(key=f"backing-{message.id}"):
+        if counted.backed == 0 and open_count(message):
+            said = _("None of this could be confirmed in your documents. Check it against the sources.")
+            st.markdown(f":material/help: **{said}**")
+            return
         icon = "verified" if counted.backed == counted.total else "rule"
-        with st.container(key=f"backing-{message.id}"):
-            st.caption(f":material/{icon}: {translated(counted.sentence)}")
+        st.caption(f":material/{icon}: {translated(counted.sentence)}")
 
 
 def _show_checking(message: Message, workspace: Workspace) -> None:
