@@ -73,11 +73,11 @@ def for_visitor(*, people: bool, signs_in: bool = True) -> list[st.Page]:
 
 MAX_TITLE = 60  # characters: browsers cut longer tab titles
 
-# On a narrow screen the drawer lies over the page, so choosing a page or a chat closes it. What scrolls takes
-# the focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in English, and
-# no parameter changes, is said in the language of the page. A panel that opens with a field takes what is
-# typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses it there, or
-# has the page loaded with it where there is no menu, and shows which is kept.
+# On a narrow screen the drawer lies over the page, so choosing a page or a chat closes it. What scrolls
+# takes the focus, what can be undone is read aloud, and so is the end of reading. What Streamlit says in
+# English, and no parameter changes, is said in the language of the page. A panel that opens with a field
+# takes what is typed. The theme is a choice of Streamlit's menu, which no parameter makes: Settings presses
+# it there, or has the page loaded with it where there is no menu, and shows which is kept.
 _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
