@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from rag.citations.support import CALCULATED, DIFFERS, statement_text
+from rag.citations.support import CALCULATED, DIFFERS, place_name, statement_text
 from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
 from rag.raptor.tree import is_leaf_id
 from rag.text.markdown import plain_words
 from rag.text.markers import inert
+from rag.text.normalize import clean
 from rag.text.tables import read_tables
 from rag.workspace import Workspace
 from storage.answers import Standing
@@ -31,7 +32,7 @@ from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
 from ui.chat.page_view import cited_pages, icon_button, is_pdf, page_shown, show_pages
 from ui.components import side_panel
 from ui.components.copy_buttons import copy_buttons
-from ui.components.document_text import form_of, show_text
+from ui.components.document_text import form_of, running_words, show_text
 from ui.components.markdown import escape_text, label, safe_answer
 from ui.components.messages import action
 from ui.components.side_panel import open_panel
@@ -282,8 +283,17 @@ def _show_words(
     st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
     with st.container(key=f"source-words-{target_of(evidence)}"):  # the browser brings them into sight
         st.markdown(shown, anchors=False)
-    is_markdown = form_of(evidence.passage.document) == "markdown"
-    copy_buttons({_("Copy quote"): plain_words(evidence.quote, marks=is_markdown)}, "copy-quote")
+    copy_buttons({_("Copy quote"): _quote_with_place(evidence, pages)}, "copy-quote")
+
+
+def _quote_with_place(evidence: CitedPassage, pages: Sequence[PageSpan]) -> str:
+    """Return the cited words as running words, with their document and page."""
+    form = form_of(evidence.passage.document)
+    words = plain_words(running_words(evidence.quote, form), marks=form == "markdown").strip()
+    cited_on = pages[0].number if pages else evidence.passage.page
+    place = translated(place_name(replace(evidence.passage, page=cited_on)))
+    gap = "\n" if "\n" in words else " "
+    return f"{words}{gap}— {' '.join(clean(place).split())}"
 
 
 def _show_feedback(evidence: CitedPassage, workspace: Workspace) -> None:

@@ -22,6 +22,8 @@ _UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]{2}")  # writte
 _LINE = re.compile(r"[^\n]+|\n(?=\n)")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+(?=\S)")
+_BULLET = re.compile(r"\s*[•◦▪‣·–]\s*(?=\S)")  # of an item in a PDF
+_ROW = re.compile(r"\s*\|")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?=\S)")
 _QUOTE = re.compile(r"\s{0,3}>+\s?")
 _RULE = re.compile(r"\s{0,3}([-*_=])(\s*\1){2,}\s*")
@@ -60,6 +62,37 @@ def show_text(text: str, form: Form, start: int = 0, end: int = 0) -> str:
         done = table.end
     shown += _show_blocks(text, (done, len(text)), form, (start, end))
     return "\n\n".join(filter(None, shown))
+
+
+def running_words(text: str, form: Form) -> str:
+    r"""Return a text with the wrapped lines of each paragraph joined; rows and items keep their lines.
+
+    >>> running_words("It employed\n1,204 people.\n\n- one\n- two\n  more", "wrapped")
+    'It employed 1,204 people.\n\n- one\n- two more'
+    """
+    if form == "lines":
+        return text
+    joined: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        fenced = _FENCE.match(line) if form == "markdown" else None
+        if joined and not fence and not fenced and _goes_on(joined[-1], line):
+            above, below = joined[-1].rstrip(), line.lstrip()
+            gap = "" if _UNSPACED.fullmatch(above[-1] + below[0]) else " "
+            joined[-1] = f"{above}{gap}{below}"
+        else:
+            joined.append(line)
+        if fenced and (not fence or fenced[1].startswith(fence)):
+            fence = "" if fence else fenced[1]
+    return "\n".join(joined)
+
+
+def _goes_on(above: str, line: str) -> bool:
+    """Return True where a line goes on with the paragraph or the item above it."""
+    if not above.strip() or not line.strip():
+        return False
+    ended = above.endswith("  ") or any(one.match(above) for one in (_ROW, _HEADING, _RULE, _FENCE))
+    return not ended and not any(one.match(line) for one in (_ROW, _HEADING, _RULE, _ITEM, _QUOTE, _BULLET))
 
 
 # Blocks

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from tests.ui.components.test_markdown import HOSTILE
 from tests.ui.inert import is_inert, tokens, words
-from ui.components.document_text import form_of, show_text
+from ui.components.document_text import form_of, running_words, show_text
 
 REPORT = """# Annual report
 
@@ -102,3 +102,11 @@ def test_every_word_of_a_plain_text_is_shown(text: str):
     dropped = r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff\u2060]"
     if "|" not in text:
         assert words(show_text(text, "lines")) == re.sub(dropped, "", text)
+
+
+def test_running_words_of_a_quote_keep_its_rows_items_headings_and_code():
+    rows = "# Staff\n{said}\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- one\n- two,{gap}wrapped\n\n```\nx\ny\n```"
+    told = rows.format(said="It employed\n1,204 people.", gap="\n  ")
+    assert running_words(told, "markdown") == rows.format(said="It employed 1,204 people.", gap=" ")
+    assert running_words("東京は\n日本の", "wrapped") == "東京は日本の"
+    assert running_words("a poem\nof lines", "lines") == "a poem\nof lines"
