@@ -268,7 +268,7 @@ function seekMark() {
     || match?.closest(`${TEXT}, ${WORDS}`).className.match(/st-key-(document-text|source-words)-\\S+/)
     || [''];
   if (!key) { sought = ''; return; }
-  if (key === sought) return;
+  if (key === sought || (marked && !image)) return;
   if (image && !image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
   sought = key;
   const page = marked?.closest('.st-key-source-page-large');
