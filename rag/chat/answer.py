@@ -217,11 +217,14 @@ def _extracted(
     scale = scale_of(embedder)
     middle = None if scale is None else scale.asked
     decision = decide(question, passages, rarity, middle=middle)
-    picks = [] if decision.far else extract(question, passages, embedder=embedder, said=said, rarity=rarity)
-    if typed and is_astray(typed, passages, picks):
-        question, decision = typed, decide(typed, passages, rarity, middle=middle)
-        picks = [] if decision.far else extract(typed, passages, embedder=embedder, said=said, rarity=rarity)
+    quotes = partial(extract, passages=passages, embedder=embedder, said=said, rarity=rarity)
+    picks = [] if decision.far else quotes(question)
     clear = is_clear(question, passages, picks, decision, embedder)
+    if typed and is_astray(typed, passages, picks):
+        clear = False
+        alone = decide(typed, passages, rarity, middle=middle)
+        if not alone.far and (found := quotes(typed)):
+            picks, clear = found, is_clear(typed, passages, found, alone, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
     yield from written(write(question, shown, picks, doubtful=not clear, worded=worded), cancelled)

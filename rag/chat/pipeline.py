@@ -343,13 +343,14 @@ class RagPipeline:
             yield Condensed(turn.question)
             yield from _reply_events(reply)
             return
-        whole = bool(turn.history) and not turn.goes_on and self._is_about_whole(turn.question)
-        reworkable = not whole and not turn.goes_on and bool(answered(turn.turns, 1))
+        whole = self._whole_anew(turn)
+        named = whole is not None and whole.document_ids is not None
+        reworkable = not named and not turn.goes_on and bool(answered(turn.turns, 1))
         if reworkable and (kind := self._rework_asked(turn.question)) is not None:
             yield Condensed(turn.question)
             yield from self._rework(kind, turn)
             return
-        if whole and self.llm is None:
+        if whole is not None and self.llm is None:
             yield from self._answer_to(make_standalone(turn.question, ()), turn)
             return
         standalone = make_standalone(
@@ -388,9 +389,15 @@ class RagPipeline:
         if self.llm is None and not turn.literal:
             asked = self.corpus.subject(asked, frozenset(one.document_id for one in passages))
         said = turn.last_answer if turn.goes_on else ""
-        completed = understood.text != turn.question and not understood.shifted
-        typed = turn.question if completed and self.answer_rephrased else ""
+        typed = self._typed(understood, turn, passages)
         yield from self._write(asked, passages, turn, worded=worded, said=said, steps=steps, typed=typed)
+
+    def _typed(self, understood: StandaloneQuestion, turn: Request, passages: Sequence[Passage]) -> str:
+        """Return what of a question is looked for without terms of the chat; nothing where it has none."""
+        completed = understood.text != turn.question and not understood.shifted
+        if self.llm is not None or not completed or not self.answer_rephrased:
+            return ""
+        return self.corpus.subject(turn.question, frozenset(one.document_id for one in passages))
 
     def _passages(
         self, understood: StandaloneQuestion, turn: Request
@@ -533,10 +540,16 @@ class RagPipeline:
                 raise Cancelled(N_("The answer was stopped."))
             yield passage
 
-    def _is_about_whole(self, question: str) -> bool:
-        """Return True for a question about all of a document, which is not about the last answer."""
-        read = read_whole_question(question, self.corpus.documents_in_scope())
-        return read is not None and (read.kind == "overview" or read.document_ids is not None)
+    def _whole_anew(self, turn: Request) -> WholeQuestion | None:
+        """Return how a follow-up asks about all of a document, where it needs nothing of the conversation.
+
+        "Summarise that." asks for a rework of the last answer.
+        """
+        if not turn.history or turn.goes_on or rework_asked(turn.question) is not None:
+            return None
+        read = read_whole_question(turn.question, self.corpus.documents_in_scope())
+        about = read is not None and (read.kind == "overview" or read.document_ids is not None)
+        return read if about else None
 
     def _rework_asked(self, question: str) -> Rework | None:
         """Return the kind of rework that a question asks for; a model is asked where that is not sure."""
