@@ -265,7 +265,7 @@ def _as_question(clause: str, after: str, code: str) -> str:
     >>> _as_question("월 차임은 얼마이고", "언제 내나요?", "ko")
     '월 차임은 얼마인가요?'
     """
-    cut = f"{clause}\n{after}"
+    cut = f"{' '.join(clause.split())}\n{after}"
     ended = (pattern.sub(ending, cut, count=1) for pattern, ending in _endings(code) if pattern.search(cut))
     return next(ended, cut).partition("\n")[0]
 
