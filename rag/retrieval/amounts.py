@@ -147,12 +147,13 @@ def promote_amounts(
 ) -> list[Document]:
     """Return the best `k` documents, with those that hold the figures asked for among them.
 
-    They take the last places, and stand in the order in which they were found. They may be among the
-    `others`, which were not found by a search.
+    They take the last places, half of them at most, and stand in the order in which they were found. They may
+    be among the `others`, which were not found by a search.
     """
     known = {document.id for document in documents}
     documents = [*documents, *(other for other in others if other.id not in known)]
     passages = [Passage.from_document(document) for document in documents]
-    chosen = {number - 1 for number, _ in named_amounts(question, passages, rarity)}
+    numbers = dict.fromkeys(number - 1 for number, _ in named_amounts(question, passages, rarity))
+    chosen = frozenset(islice(numbers, max(1, k // 2)))
     kept = [place for place in range(len(known)) if place not in chosen][: max(0, k - len(chosen))]
     return [documents[place] for place in sorted([*kept, *chosen])][:k]

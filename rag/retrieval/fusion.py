@@ -16,7 +16,7 @@ from rag.passage import Found, Passage
 Normaliser = Callable[[Sequence[float]], list[float]]
 Join = Literal["inner", "outer"]
 Ties = Literal["order", "share"]
-LEAST_EACH = 4  # passages of each step, where the search has as many: three may be there for their tables
+LEAST_EACH = 4  # passages of each step, where the search has as many: two may be there for their figures
 
 
 def rrf(

@@ -42,6 +42,13 @@ def test_a_table_found_far_behind_takes_the_last_place():
     assert [one.id for one in kept] == ["0", "1", "8"]
 
 
+def test_figures_take_half_of_the_places_at_most():
+    prose = [document(number, f"{STRATEGY} Policy {number}.") for number in range(4)]
+    figures = [document(number, text) for number, text in enumerate((BALANCE, FLOWS, REPAID, SALES), 4)]
+    kept = promote_amounts(f"{ASKED} What debt was repaid?", [*prose, *figures], 2)
+    assert [one.id for one in kept] == ["0", "4"]
+
+
 def test_without_a_row_that_is_asked_for_the_search_decides():
     found = [*(document(number, f"{TALK} {number}") for number in range(8)), document(8, SALES)]
     assert promote_amounts("Who founded the museum?", found, 3) == found[:3]
