@@ -186,7 +186,9 @@ function focusField() {
 // A panel that is still opening gives no focus to its field: it is asked for again. A text is written on.
 function takeFocus(field, tries) {
   field.focus();
-  if (document.activeElement !== field) {
+  const active = document.activeElement;
+  if (active !== field) {
+    if (active?.matches('input, textarea')) return;  // somebody types already
     if (tries && field.isConnected) setTimeout(() => takeFocus(field, tries - 1), 50);
     return;
   }
@@ -289,7 +291,7 @@ function seekMark() {
 // Escape leaves an enlarged page first, then the panel. A download takes the focus out of its dialog, which
 // Escape would not close any more.
 function escape(event) {
-  if (event.key !== 'Escape') return;
+  if (event.key !== 'Escape' || event.isComposing) return;
   const dialog = document.querySelector(DIALOG), fit = document.querySelector(FIT);
   const way = dialog ? dialog.querySelector(':scope > button') : event.target.closest?.(OPENED) ? null : fit;
   if (!way || dialog?.contains(event.target)) return;

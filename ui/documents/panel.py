@@ -13,7 +13,7 @@ from storage.records import DocumentRecord, PageSpan
 from ui import pages
 from ui.chat.citations import PANEL
 from ui.chat.page_view import icon_button, show_image
-from ui.components.document_text import Form, form_of, show_text
+from ui.components.document_text import form_of, show_text
 from ui.components.job_progress import STATES
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
@@ -95,7 +95,7 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
     if spans and record.name.lower().endswith(".pdf"):
         _show_page(record, span, text, hits, hit, here)
     else:
-        _show_text(text, span, hits[hit] if hits else None, form_of(record.name))
+        _show_text(record, text, span, hits[hit] if hits else None)
     figures.show(record, here)
     about.show(record, here)
 
@@ -261,8 +261,8 @@ def _show_page(
         show_image(drawn, said, span.number)
 
 
-def _show_text(text: str, span: PageSpan, hit: Span | None, form: Form) -> None:
+def _show_text(record: DocumentRecord, text: str, span: PageSpan, hit: Span | None) -> None:
     start, end = hit or (span.start, span.start)
-    shown = show_text(text[span.start : span.end], form, start - span.start, end - span.start)
-    with st.container(key=f"document-text-{start}"):
+    shown = show_text(text[span.start : span.end], form_of(record.name), start - span.start, end - span.start)
+    with st.container(key=f"document-text-{record.id}-{start}"):
         st.markdown(shown, anchors=False)
