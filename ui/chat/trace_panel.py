@@ -229,11 +229,15 @@ def timing(laps: Mapping[str, float]) -> str:
     '52 ms to search, 798 ms to the first word, and 1.5 s to the end: 2.4 s in all.'
     >>> timing({"retrieve": 52.0, "total": 52.0})
     '52 ms to search: 52 ms in all.'
+    >>> timing({"total": 0.3})
+    '0 ms to the end: 0 ms in all.'
     """
     ended = [laps[step] for step in _STEPS if step in laps]
     steps = [step for step in _STEPS if step in laps]
     spans = zip(steps, [0.0, *ended], ended, strict=False)
-    said = [_(_STEPS[step], time=_duration(end - start)) for step, start, end in spans if end - start >= 0.5]
+    took = [(step, end - start) for step, start, end in spans]
+    told = [one for one in took if one[1] >= 0.5] or took[-1:]
+    said = [_(_STEPS[step], time=_duration(ms)) for step, ms in told]
     return (
         _("{steps}: {time} in all.", steps=enumerated(said), time=_duration(ended[-1]))
         if ended
