@@ -74,7 +74,7 @@ def totals(listed: Sequence[DocumentRecord]) -> str:
         if unread
         else ngettext("{count} document", "{count} documents", len(listed))
     )
-    counted = ngettext("{count} page in all", "{count} pages in all", pages) if pages else ""
+    counted = ngettext("{count} page", "{count} pages", pages) if pages else ""
     return " · ".join(filter(None, [number, counted]))
 
 
