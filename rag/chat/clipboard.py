@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from functools import cache
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -93,13 +94,18 @@ def sourced_html(answer: Message) -> str:
 
 def _html(markdown: str) -> str:
     """Return Markdown as HTML of paragraphs, lists, tables, code and emphasis; all else in it is text."""
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(_ACTIVE)
+    parser = _parser()
     tokens = parser.parse(_BOLD.sub(rf"**{_JOINER}\1{_JOINER}**", clean(markdown)))
     for token in tokens:
         token.tag = _HEADING if token.type.startswith("heading_") else token.tag
         token.info = ""
     html: str = parser.renderer.render(tokens, parser.options, {})
     return html.replace(_JOINER, "")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(_ACTIVE)
 
 
 _ACTIVE = ["code", "reference", "html_block", "html_inline", "autolink", "link", "image"]
