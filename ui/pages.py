@@ -184,12 +184,12 @@ function focusField() {
 }
 
 // A panel that is still opening gives no focus to its field: it is asked for again. A text is written on.
-function takeFocus(field, tries) {
+function takeFocus(field, tries, before = document.activeElement) {
   field.focus();
   const active = document.activeElement;
   if (active !== field) {
-    if (active?.matches('input, textarea')) return;  // somebody types already
-    if (tries && field.isConnected) setTimeout(() => takeFocus(field, tries - 1), 50);
+    if (active !== before && active.matches('input, textarea')) return;  // somebody types elsewhere
+    if (tries && field.isConnected) setTimeout(() => takeFocus(field, tries - 1, before), 50);
     return;
   }
   const start = field.matches('textarea') ? field.value.length : 0;
@@ -270,10 +270,10 @@ function seekMark() {
     || match?.closest(`${TEXT}, ${WORDS}`).className.match(/st-key-(document-text|source-words)-\\S+/)
     || [''];
   if (!key) { sought = ''; return; }
-  if (key === sought || (marked && !image)) return;
+  const page = marked?.closest('.st-key-source-page-large'), place = page ? `${key} enlarged` : key;
+  if (place === sought || (marked && !image)) return;
   if (image && !image.complete) { image.addEventListener('load', seekMark, { once: true }); return; }
-  sought = key;
-  const page = marked?.closest('.st-key-source-page-large');
+  sought = place;
   if (page) {
     page.scrollTo(
       image.offsetWidth * across / 100 - page.clientWidth / 2,
@@ -284,8 +284,8 @@ function seekMark() {
   const panel = (marked || match).closest('.st-key-source-panel');
   if (!panel) return;
   const box = (image || match).getBoundingClientRect(), seen = panel.getBoundingClientRect();
-  const place = box.top + (image ? box.height * down / 100 : box.height / 2) - seen.top;
-  if (place < seen.height / 5 || place > seen.height * 0.9) panel.scrollBy(0, place - seen.height / 2);
+  const at = box.top + (image ? box.height * down / 100 : box.height / 2) - seen.top;
+  if (at < seen.height / 5 || at > seen.height * 0.9) panel.scrollBy(0, at - seen.height / 2);
 }
 
 // Escape leaves an enlarged page first, then the panel. A download takes the focus out of its dialog, which
