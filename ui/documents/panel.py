@@ -250,7 +250,7 @@ def _show_page(
             _("Cannot show this page. {reason}", reason=escape_text(translated(str(error)))),
             icon=":material/image_not_supported:",
         )
-        _show_text(text, span, None, "wrapped")
+        _show_text(record, text, span, None)
         return
     with st.container(key="source-page-large" if st.session_state.get(_LARGE) else "source-page"):
         said = (
