@@ -219,12 +219,12 @@ def _extracted(
     decision = decide(question, passages, rarity, middle=middle)
     quotes = partial(extract, passages=passages, embedder=embedder, said=said, rarity=rarity)
     picks = [] if decision.far else quotes(question)
-    clear = is_clear(question, passages, picks, decision, embedder)
-    if typed and is_astray(typed, passages, picks):
-        clear = False
+    if not typed or not is_astray(typed, passages, picks):
+        clear = is_clear(question, passages, picks, decision, embedder)
+    else:
         alone = decide(typed, passages, rarity, middle=middle)
-        if not alone.far and (found := quotes(typed)):
-            picks, clear = found, is_clear(typed, passages, found, alone, embedder)
+        found = [] if alone.far else quotes(typed)
+        picks, clear = found or picks, bool(found) and is_clear(typed, passages, found, alone, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
     yield from written(write(question, shown, picks, doubtful=not clear, worded=worded), cancelled)
