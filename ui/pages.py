@@ -251,10 +251,16 @@ function showTheme() {
   for (const choice of group.querySelectorAll('button')) choice.ariaPressed = String(nameOf(choice) === kept);
 }
 
-// Streamlit leaves out how files are chosen once there are some: the style sheet says it again.
+let hint = '';
+
+// Streamlit leaves out how files are chosen once there are some: the style sheet says it again, also where
+// the field was made anew with its files.
 function keepUploaderHint() {
-  for (const said of document.querySelectorAll('[data-testid="stFileUploaderDropzoneInstructions"]')) {
-    said.closest('[data-testid="stFileUploaderDropzone"]').dataset.hint = said.textContent;
+  for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"]')) {
+    const said = zone.querySelector('[data-testid="stFileUploaderDropzoneInstructions"]')?.textContent;
+    hint = said || hint;
+    const shown = said || zone.dataset.hint || hint;
+    if (zone.dataset.hint !== shown) zone.dataset.hint = shown;
   }
 }
 
