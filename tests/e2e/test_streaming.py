@@ -54,6 +54,32 @@ def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_mod
     assert len([text for _, text in stored(with_model) if "word0" in text]) == 1
 
 
+FORGET_STOP = """async (stop) => {
+  const server = document.querySelector('[class*="st-key-stop-"] button');
+  server.addEventListener('click', (event) => event.stopPropagation(), { capture: true, once: true });
+  stop.click();
+  const around = document.querySelector('.st-key-answering'), sign = document.createElement('i');
+  around.classList.remove('st-key-answering');
+  document.body.append(sign);
+  await new Promise((done) => setTimeout(done));
+  around.classList.add('st-key-answering');
+  sign.remove();
+  await new Promise((done) => setTimeout(done));
+  return stop.textContent;
+}"""
+
+
+def test_one_press_on_stop_is_enough_though_streamlit_forgets_it(visitor: Visitor, fake: FakeLLM):
+    fake.reply(LONG)
+    visitor.ask("How many containers were handled?")
+    expect(visitor.answers().last).to_contain_text("word5 ")
+    expect(visitor.page.locator('[class*="st-key-stop-"] button')).to_be_attached()
+    stop = visitor.page.get_by_role("button", name="Stop", exact=True)
+    assert stop.evaluate(FORGET_STOP) == "Stopping…"
+    expect(visitor.answer("Stopped.").first).to_be_visible()
+    expect(stop).to_have_count(0)
+
+
 def test_a_turn_stands_there_once_while_the_page_comes_around_it(visitor: Visitor, fake: FakeLLM):
     page, welcome = visitor.page, visitor.page.get_by_text("Add documents", exact=True)
     for count, question in enumerate(("How many containers?", "And in which year?"), 1):

@@ -34,29 +34,37 @@ button:focus-visible { outline: 2px solid var(--st-text-color); outline-offset: 
 _JS = r"""
 const BOX = '[data-testid="stChatInputTextArea"]';
 const SEND = '[data-testid="stChatInputSubmitButton"]';
-const STOP = '[class*="st-key-stop-"] button';
+const KEYED = '[class*="st-key-stop-"]', STOP = `${KEYED} button`;
 const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
 const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
 const EDIT = '[class*="st-key-edit-"] button';
+const CONTINUE = '[class*="st-key-continue-"] button';
+const DRAWN = '[data-testid="stApp"][data-test-script-state="notRunning"]';
 const SCOPE = '.st-key-scope details[open] > summary';
 const OPENED = '[aria-expanded="true"], [role="dialog"] *';
 const DRAFT = 'footnote-draft';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
 const SETTLED = 2500;  // milliseconds in which the page around it is drawn
 const AGAIN = 3000;  // milliseconds after which Stop is pressed once more
+const TICK = 100;  // milliseconds between two looks at whether an answer has ended
 const TOP = 60;  // pixels of the header
 
-function keyOf(question) {
-  return question ? [...question.classList].find((name) => name.startsWith('st-key-question-')) : '';
+// Streamlit may draw this component anew while an answer is written: what is under way outlasts that.
+let sent = 0, answering = false;
+let stopping = '', pressed = 0;  // the answer that is to end, or "next" until it is known; the last press
+
+function keyOf(element, start = 'st-key-question-') {
+  return element ? [...element.classList].find((name) => name.startsWith(start)) : '';
 }
+
+function drawn() { return document.querySelector(DRAWN) !== null; }
 
 export default function ({ data, parentElement }) {
   const stop = parentElement.querySelector('button');
   stop.textContent = data.stop;
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
-  let sent = 0, pinned = 0, waiting = false, stopping = false, pressed = 0, answering = false;
-  let newest = '', restored = null, twice = null, reached = null;
+  let pinned = 0, waiting = false, newest = '', restored = null, twice = null, reached = null;
 
   const box = () => document.querySelector(BOX);
   const asked = () => document.querySelector('.st-key-answering') !== null;
@@ -75,19 +83,27 @@ export default function ({ data, parentElement }) {
 
   function draw() {
     if (asked()) { sent = 0; if (!answering) tell(data.begun); answering = true; }
-    else if (answering) { answering = false; tell(data.ended); }
+    else if (answering && drawn()) { answering = false; tell(data.ended); }
     const now = busy() && box() !== null;
     if (stop.hidden === now) stop.hidden = !now;
     const words = now && waiting ? data.waits : '';
     if (said.textContent !== words) said.textContent = words;
     if (now) place();
-    const server = document.querySelector(STOP);
-    // A press is forgotten where the page is drawn anew at that moment: it is repeated until the answer ends.
-    if (stopping && server && Date.now() - pressed > AGAIN) { pressed = Date.now(); server.click(); }
-    if (!now) { stopping = false; pressed = 0; sendWaiting(); }
+    pressStop();
+    if (!now && drawn()) { stopping = ''; sendWaiting(); }
     const name = stopping ? data.stopping : data.stop;
     if (stop.textContent !== name) { stop.textContent = name; if (now) place(); }
-    if (stop.ariaDisabled !== String(stopping)) stop.ariaDisabled = String(stopping);
+    stop.ariaDisabled = String(stopping !== '');
+  }
+
+  // A press is forgotten where the page is drawn anew at that moment: it is repeated until the answer ends.
+  function pressStop() {
+    const server = document.querySelector(STOP);
+    if (!stopping || !server) return;
+    const answer = keyOf(server.closest(KEYED), 'st-key-stop-');
+    if (stopping === 'next') stopping = answer;
+    if (stopping !== answer) stopping = '';
+    else if (Date.now() - pressed > AGAIN) { pressed = Date.now(); server.click(); }
   }
 
   // Read aloud, and not shown.
@@ -102,6 +118,7 @@ export default function ({ data, parentElement }) {
 
   function remember() {
     sent = Date.now();
+    stopping = '';
     setTimeout(() => { if (box() && !box().value) sessionStorage.removeItem(DRAFT); draw(); }, 50);
     setTimeout(draw, SOON + 50);
   }
@@ -143,6 +160,7 @@ export default function ({ data, parentElement }) {
 
   function clicked(event) {
     if (event.target.closest?.('.st-key-sign-out')) sessionStorage.removeItem(DRAFT);
+    if (event.target.closest?.(CONTINUE)) stopping = '';
     if (event.target.closest?.(SEND) && box()?.value.trim()) { remember(); draw(); }
   }
 
@@ -207,16 +225,17 @@ export default function ({ data, parentElement }) {
 
   function look() { restore(); showOnce(); reach(); pin(); draw(); }
 
-  stop.onclick = () => { stopping = true; draw(); tell(data.stopping); again(); };
-
-  function again() {
-    if (!stopping) return;
+  stop.onclick = () => {
+    if (stopping) return;
+    stopping = 'next';
+    pressed = 0;
     draw();
-    setTimeout(again, AGAIN);
-  }
+    tell(data.stopping);
+  };
 
   const watch = new MutationObserver(look);
   watch.observe(document.body, { childList: true, subtree: true });
+  const ticks = setInterval(() => { if (stopping || answering || waiting) draw(); }, TICK);
   const listeners = [
     ['input', typed], ['keydown', key], ['click', clicked], ['wheel', scrolled], ['touchmove', scrolled],
   ];
@@ -225,6 +244,7 @@ export default function ({ data, parentElement }) {
   look();
   return () => {
     watch.disconnect();
+    clearInterval(ticks);
     for (const [kind, act] of listeners) document.removeEventListener(kind, act, true);
     window.removeEventListener('resize', place);
   };
