@@ -51,7 +51,7 @@ def answer_whole(
     documents: Mapping[str, DocumentProfile],
 ) -> WholeAnswer | None:
     """Return the answer to a question about all of `passages`; None where nothing in them answers it so."""
-    if asked.counted and count_is_stated(question, asked.subject, passages):
+    if asked.limited or (asked.counted and count_is_stated(question, asked.subject, passages)):
         return None
     if asked.kind == "overview":
         return _picked(question, passages, central_sentences(passages))

@@ -58,7 +58,7 @@ _LIST = (
         r"(?:(?:are|is|were)\b"
         r"|(?:do|does|did)\s+(?:(?:I|we|you|they)\s+have"
         r"|(?:[\w' -]{1,40}\s)?(?:list|name|mention|contain|describe|define))"
-        r")\b.{0,60}$"
+        r")\b(?P<rest>.{0,60})$"
         r"|^(?:what|which) are (?:all|all of) (?:the )?(?P<all>.{2,100}?)[.?!]*$"
         r"|^(?:what|which)\s+(?P<there>.{2,60}?)\s+(?:are there|exist|(?:do|did) (?:we|i|you|they) have"
         r"|are (?:named|mentioned|listed))\b.{0,40}$",
@@ -100,6 +100,9 @@ _CONTAINERS = frozenset(
         "en",
     )
 ) | {"문서", "파일", "자료", "보고", "고서", "논문", "文書", "資料", "報告", "告書", "論文", "本書"}
+_LISTED = frozenset(
+    tokens("listed named mentioned contained described defined given total all altogether", "en")
+)
 _ABOUT = re.compile(r"\babout\s*\?*$", re.IGNORECASE)
 _IN_DOCUMENT = re.compile(
     r"\s+(?:in|from|of|within|across|mentioned in|listed in)\s+(?:all |any |each |every )?"
@@ -116,20 +119,22 @@ class WholeQuestion:
     """Question about all of its scope; `subject` is the thing that it asks to list or to tell about.
 
     `document_ids` are the documents it calls by name; None where it calls none. `counted` is true of "how
-    many": its answer may also be one number that some passage states.
+    many": its answer may also be one number that some passage states. `limited` is true where some of the
+    kind are to be counted, which a list of all does not tell: "How many meals were served in spring?"
     """
 
     kind: Kind
     subject: str = ""
     document_ids: frozenset[str] | None = None
     counted: bool = False
+    limited: bool = False
 
 
 def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> WholeQuestion | None:
     """Return how a question asks about whole documents; None for a question that a passage answers.
 
     >>> [read_whole_question(text, ()) for text in ("Summarise this document.", "When did it open?")]
-    [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False), None]
+    [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False, limited=False), None]
     >>> read_whole_question("List all suppliers in my documents.", ()).subject
     'suppliers'
     """
@@ -150,12 +155,12 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
     )
     for kind, patterns in kinds:
         of = text if kind == "documents" else left
-        subject, counted = _subject(of, patterns)
+        subject, counted, limited = _subject(of, patterns)
         if subject:
             if kind != "documents":
                 subject = _IN_DOCUMENT.sub("", subject).strip()
             if frozenset(tokens(subject)) - _CONTAINERS:
-                return WholeQuestion(kind, subject, None if kind == "documents" else ids, counted)
+                return WholeQuestion(kind, subject, None if kind == "documents" else ids, counted, limited)
     return None
 
 
@@ -200,11 +205,12 @@ def _without_names(question: str, called: Sequence[DocumentProfile]) -> str:
     return " ".join(left.split())
 
 
-def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool]:
-    """Return the subject of a question, and true where it asks for their number."""
+def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool, bool]:
+    """Return the subject of a question, and whether it asks for their number, and for that of some."""
     for pattern in patterns:
         if found := pattern.match(question):
-            named = ((name, part) for name, part in found.groupdict().items() if part)
-            name, part = next(named, ("", ""))
-            return part.strip(" \"'“”‘’「」『』"), name == "counted"
-    return "", False
+            parts = {name: part for name, part in found.groupdict().items() if part}
+            rest = frozenset(tokens(parts.pop("rest", ""))) - STOP_WORDS["en"] - _LISTED - _CONTAINERS
+            name, part = next(iter(parts.items()), ("", ""))
+            return part.strip(" \"'“”‘’「」『』"), name == "counted", bool(rest)
+    return "", False, False

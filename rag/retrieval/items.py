@@ -18,7 +18,7 @@ from rag.passage import Passage
 from rag.text.dates import find_periods
 from rag.text.language import STOP_WORDS, words_of
 from rag.text.sentences import sentences
-from rag.text.tables import read_tables
+from rag.text.tables import TableBlock, read_tables
 from rag.text.tokenize import tokens
 
 LONGEST = 160  # characters of an item's name
@@ -311,6 +311,7 @@ def _sentence_of(text: str, at: int) -> tuple[int, int]:
 
 
 _WORD = re.compile(r"[^\s(),;:]+")
+_WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _COUNTS = words_of(
     "one two three four five six seven eight nine ten eleven twelve dozen twenty thirty forty fifty hundred"
 )
@@ -319,7 +320,7 @@ _ASKED = frozenset(tokens(" ".join(("many", *STOP_WORDS["en"])), "en"))
 
 
 def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) -> bool:
-    """Return True where a sentence says how many of a kind, and all else that an English question names.
+    """Return True where a table counts a kind, or a sentence does with all else that the question names.
 
     >>> text = "In May the members elected nine new trustees."
     >>> passages = [Passage("c", "d", "a", "", None, "", 0, len(text), text)]
@@ -329,10 +330,32 @@ def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) ->
     """
     kind = tokens(subject)
     wanted = frozenset(tokens(question)) - _ASKED
+    passages = list(passages)
+    if any(_is_counted_in(table, frozenset(kind)) for one in passages for table in read_tables(one.text)):
+        return True
     if wanted <= frozenset(kind):
         return False
     told = (passage.text[start:end] for passage in passages for start, end in sentences(passage.text))
     return any(_counts(kind[-1], text) and wanted <= frozenset(tokens(text)) for text in told)
+
+
+def _is_counted_in(table: TableBlock, kind: frozenset[str]) -> bool:
+    r"""Return True for a table with a column of numbers of the kind, or with a number in a row that names it.
+
+    >>> [table] = read_tables("| Term | Meals served |\n|---|---|\n| Spring | 9,310 |")
+    >>> [_is_counted_in(table, frozenset({word})) for word in ("meal", "term", "spring")]
+    [True, False, True]
+    """
+    headed = [at for at, cell in enumerate(table.header) if kind <= frozenset(tokens(cell))]
+    if headed:
+        return any(
+            _WHOLE.fullmatch(cell) for row in table.rows for cell in row.cells[headed[0] : headed[0] + 1]
+        )
+    return any(
+        any(kind <= frozenset(tokens(cell)) for cell in row.cells)
+        and any(_WHOLE.fullmatch(cell.strip()) for cell in row.cells)
+        for row in table.rows
+    )
 
 
 def _counts(thing: str, text: str) -> bool:

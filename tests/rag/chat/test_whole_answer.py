@@ -31,16 +31,19 @@ PROFILES = [
 
 
 class Shelf(Corpus):
+    def __init__(self, passages):
+        self._passages = passages
+
     def documents_in_scope(self):
         return PROFILES
 
     def all_passages(self, document_ids=None):
-        yield from (one for one in PASSAGES if document_ids is None or one.document_id in document_ids)
+        yield from (one for one in self._passages if document_ids is None or one.document_id in document_ids)
 
 
-def asked(question: str, found=()):
+def asked(question: str, found=(), held=PASSAGES):
     documents = [Document(one.text, id=one.id, metadata=vars(one) | {"found_by": {}}) for one in found]
-    pipeline = RagPipeline(RunnableLambda(lambda _: documents), corpus=Shelf(), scope=EVERYTHING)
+    pipeline = RagPipeline(RunnableLambda(lambda _: documents), corpus=Shelf(held), scope=EVERYTHING)
     events = list(pipeline.ask(question, [], never))
     done = next(event for event in events if isinstance(event, Done))
     sources = next(event for event in events if isinstance(event, Sources))
@@ -106,6 +109,40 @@ def test_a_number_that_a_sentence_states_is_quoted_rather_than_counted():
     found = [PASSAGES[0], Passage("c3", "2", "ledger.md", "", None, "", 50, 50 + len(listed), listed)]
     _, done, _ = asked("How many years is the mill of Brunn let for?", found)
     assert "nine years" in done.text and "1931" not in done.text
+
+
+COUNTED = """
+| Term | Meals served | Price |
+|---|---|---|
+| Autumn | 9,840 | £2.60 |
+| Spring | 9,310 | £2.75 |
+
+| SKU | Item | Quantity |
+|---|---|---|
+| TL-1 | Cordless drill 18V | 24 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How many meals were served in spring?", "9,310"),
+        ("How many meals are there?", "9,840"),
+        ("How many drills do we have?", "| Cordless drill 18V | 24 |"),
+        ("How many cordless drills are in stock?", "| Cordless drill 18V | 24 |"),
+    ],
+)
+def test_a_number_that_a_table_states_is_quoted_rather_than_its_cells_counted(question: str, told: str):
+    found = [PASSAGES[0], Passage("c3", "2", "ledger.md", "", None, "", 50, 50 + len(COUNTED), COUNTED)]
+    _, done, _ = asked(question, found, found)
+    assert told in done.text and "found:" not in done.text
+
+
+def test_the_rows_of_a_table_of_the_kind_are_counted():
+    listed = "| Programme | Minutes |\n|---|---|\n| Eco | 205 |\n| Quick | 45 |\n"
+    held = [Passage("c3", "2", "ledger.md", "", None, "", 0, len(listed), listed)]
+    _, done, _ = asked("How many programmes are there?", held=held)
+    assert done.text.startswith("**2 found:**\n\n- Eco [1]\n- Quick [1]")
 
 
 @pytest.mark.parametrize("question", ["When does the lease begin?", "List all penguins"])
