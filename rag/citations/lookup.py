@@ -43,6 +43,7 @@ COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not name
          "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
 NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
+_WORD_BEFORE = re.compile(r"[^\W\d]+\s?\Z")
 _FISCAL_END = re.compile(
     r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
     re.I,
@@ -659,9 +660,15 @@ def _states(text: str, time: StatedTime) -> bool:
 
 
 def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:
-    """Return True for a number that is part of a name: "Office 365 Suite"."""
+    """Return True for a number that is part of a name: "Office 365 Suite", "Eco 50"."""
     told = claim[quantity.start : quantity.end + 2]
-    return len(told.strip()) > quantity.end - quantity.start and told in labels
+    if len(told.strip()) > quantity.end - quantity.start and told in labels:
+        return True
+    before = _WORD_BEFORE.search(claim[: quantity.start])
+    if before is None or not content_words(before[0]):
+        return False
+    name = re.escape(f"{before[0]}{claim[quantity.start : quantity.end].strip()}")
+    return re.search(rf"(?<!\w){name}(?![\w.,%])", labels, re.IGNORECASE) is not None
 
 
 def _moved(before: TableCell, now: TableCell) -> Decimal:

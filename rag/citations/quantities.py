@@ -32,8 +32,12 @@ _UNITS = {
     "キロメートル": "km", "公里": "km", "m": "m", "metres": "m", "meters": "m", "미터": "m", "メートル": "m",
     "day": "d", "days": "d", "일": "d", "日": "d", "week": "wk", "weeks": "wk", "주": "wk", "週間": "wk",
     "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "년": "yr", "年": "yr", "hour": "h",
-    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "분": "min", "分": "min", "hr": "h", "hrs": "h", "mph": "mph",
-    "平方公里": "km2",
+    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "min": "min", "mins": "min", "분": "min", "分": "min", "h": "h", "hr": "h", "hrs": "h", "mph": "mph",
+    "平方公里": "km2", "l": "l", "litre": "l", "litres": "l", "liter": "l", "liters": "l", "리터": "l", "リットル": "l",
+    "ml": "ml", "millilitres": "ml", "milliliters": "ml", "밀리리터": "ml", "ミリリットル": "ml", "gram": "g", "grams": "g",
+    "그램": "g", "グラム": "g", "cm": "cm", "centimetres": "cm", "centimeters": "cm", "센티미터": "cm", "センチメートル": "cm",
+    "mm": "mm", "millimetres": "mm", "millimeters": "mm", "밀리미터": "mm", "ミリメートル": "mm", "°c": "°C", "℃": "°C",
+    "°f": "°F", "kwh": "kWh", "kilowatt-hours": "kWh",
 }  # fmt: skip
 _LENGTHS = {("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60}
 """How many of a shorter unit of time a longer one has."""

@@ -304,3 +304,26 @@ def test_a_wrong_number_of_a_year_in_rows_differs():
     assert read("The annual rent is £58,250.", RENTS) is None
     true = read("The annual rent in 2025 is £53,250.", RENTS)
     assert true is not None and true.holds
+
+
+BOILERS = "| Boiler | Heat | Tank |\n|---|---|---|\n| Calor 40 | 40 °C | 9.5 L |\n| Calor 60 | 60 °C | 12 L |\n| Fervor | 55 °C | 11 L |\n"
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The Calor 40 holds 9.5 litres.", ""),
+        ("The tank of the Calor 60 holds 12 L.", ""),
+        ("The Fervor boiler has a tank of 11 liters.", ""),
+        ("The tank of the Calor 40 holds 12 litres.", "9.5"),
+    ],
+)
+def test_a_number_that_ends_a_rows_name_is_not_looked_up_and_litres_are_a_unit(claim: str, said: str):
+    found = read(claim, BOILERS)
+    assert found is not None and (found.holds, found.said) == (not said, said)
+
+
+def test_a_number_after_a_word_that_names_nothing_is_looked_up():
+    boxes = "| Goods | Price |\n|---|---|\n| Screws in boxes of 60 | 12 |\n| Nails | 15 |\n"
+    found = read("Nails have a price of 60.", boxes)
+    assert found is not None and not found.holds
