@@ -1,6 +1,7 @@
 """PDF: the text layer page by page, with headings by font size."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from pypdfium2 import PdfPage, PdfTextPage
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
+from rag.ingest.parsers.korean_lines import LineEnd, inside_words, may_run_on
 from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of
 from rag.ingest.parsers.pdf_rows import Cell, cell_text, cell_words
 from rag.ingest.parsers.pdf_tables import PdfTable
@@ -28,6 +30,7 @@ from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page
 INSERTED = -1  # character index of an added line break
 _AROUND = 4  # lines before and after one that decide the width of its column
 _OTHER_SIZE = 0.15  # share by which font sizes differ between two paragraphs
+_FULL = 1.5  # font sizes from a line's end to its column's edge where no letter fits
 _SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"\w+-\w+")
@@ -83,6 +86,7 @@ class PageText:
 
     ``tables`` holds the spans of their cells, the header's row first. ``foot`` is the header of a table that
     may continue on the next page; ``continues`` says that the page may begin with such a continuation.
+    ``ends`` are the line ends that may part a Korean word.
     """
 
     text: str
@@ -91,6 +95,36 @@ class PageText:
     tables: tuple[list[list[Span]], ...] = ()
     foot: Header | None = None
     continues: bool = False
+    ends: tuple[LineEnd, ...] = ()
+
+    def joined(self, places: Sequence[int]) -> "PageText":
+        """Return the page without the line ends at these places, in order."""
+        if not places:
+            return self
+
+        def at(offset: int) -> int:
+            return offset - bisect_left(places, offset)
+
+        gone = frozenset(places)
+        return replace(
+            self,
+            text="".join(letter for place, letter in enumerate(self.text) if place not in gone),
+            indices=[index for place, index in enumerate(self.indices) if place not in gone],
+            lines=[line._replace(start=at(line.start)) for line in self.lines],
+            tables=tuple(
+                [[(at(start), at(end)) for start, end in row] for row in table] for table in self.tables
+            ),
+            ends=tuple(end._replace(place=at(end.place)) for end in self.ends if end.place not in gone),
+        )
+
+    def as_stored(self, text: str) -> "PageText | None":
+        """Return the page as its text was stored: that of a document joins Korean words over line ends."""
+        places = list[int]()
+        for end in self.ends:
+            if text[end.place - len(places) : end.place - len(places) + 1] != "\n":
+                places.append(end.place)
+        page = self.joined(places)
+        return page if page.text == text else None
 
 
 _SAME_EDGE = 3.0  # points by which a column's edge may differ on the next page
@@ -130,6 +164,7 @@ class _Writer:
         self.indices: list[int] = []
         self.starts: list[LineStart] = []
         self.tables: list[list[list[Span]]] = []
+        self.ends: list[LineEnd] = []
 
     def page(self) -> PageText:
         """Return the page with each table where its first line was."""
@@ -146,12 +181,14 @@ class _Writer:
                 foot = self._table(begins[number], number, continues and not self.tables)
                 after_table = True
             elif number in texts:
-                self._line(texts[number], "\n\n" if after_table else breaks[number])
+                self._line(texts[number], Break("\n\n") if after_table else breaks[number])
                 after_table = False
         if not self._is_furniture([number for number in plain if number > max(begins, default=0)]):
             foot = None
         text = "".join(self.parts)
-        return PageText(text, self.indices, self.starts, tuple(self.tables), foot, continues)
+        return PageText(
+            text, self.indices, self.starts, tuple(self.tables), foot, continues, tuple(self.ends)
+        )
 
     def _continues(self, plain: Sequence[int], begins: Mapping[int, PdfTable]) -> bool:
         """Return whether the page begins with a table that has no header."""
@@ -166,9 +203,11 @@ class _Writer:
         texts = [self.lines[number].text for number in numbers]
         return len(texts) <= _FURNITURE and all(len(text) <= _FURNITURE_LENGTH for text in texts)
 
-    def _line(self, line: Line, before: str) -> None:
+    def _line(self, line: Line, before: "Break") -> None:
         if self.parts:
-            self._add(before)
+            if before.may_part:
+                self.ends.append(LineEnd(self.length, before.tight))
+            self._add(before.text)
         self.starts.append(LineStart(self.length, line.size, line.angle, line.bold))
         self._add(line.text, line.indices)
 
@@ -239,31 +278,44 @@ def _splits(before: str, after: str, compounds: set[str]) -> bool:
     return not (last and first and f"{last[0]}-{first[0]}".lower() in compounds)
 
 
-def _breaks(lines: list[Line]) -> list[str]:
-    """Return the separator before each line: nothing, a space, a line end, or a blank line."""
+class Break(NamedTuple):
+    """Separator of two lines: nothing, a space, a line end, or a blank line.
+
+    A line end ``may_part`` a Korean word; ``tight`` says that the line has no room for a letter.
+    """
+
+    text: str
+    may_part: bool = False
+    tight: bool = False
+
+
+def _breaks(lines: list[Line]) -> list[Break]:
+    """Return the separator before each line."""
     pairs = list(pairwise(lines))
     gaps = [gap for before, line in pairs if 0 < (gap := before.baseline - line.baseline) < 4 * line.size]
     leading = median(gaps) if gaps else 0.0
     spaced = _breaks_words(pairs)
-    return [""][: len(lines)] + [
+    return [Break("")][: len(lines)] + [
         _break(before, line, leading, spaced, lines[max(place - _AROUND, 0) : place + _AROUND + 1])
         for place, (before, line) in enumerate(pairs)
     ]
 
 
-def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[Line]) -> str:
+def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[Line]) -> Break:
     if before.hyphenated:
-        return ""
+        return Break("")
     if abs(before.angle - line.angle) > 1:
-        return "\n\n"
+        return Break("\n\n")
     if _continues_line(before, line):
-        return " " if line.left - before.right > 0.15 * line.size else ""
+        return Break(" " if line.left - before.right > 0.15 * line.size else "")
     gap = before.baseline - line.baseline
     if not _same_size(before, line) or gap > max(1.25 * leading, 1.3 * line.size):
-        return "\n\n"
-    if gap > 0 and _runs_on(before.text, line.text, spaced) and _is_full(before, around):
-        return ""
-    return "\n"
+        return Break("\n\n")
+    room = _room(before, around)
+    if gap > 0 and _runs_on(before.text, line.text, spaced) and room <= _FULL * before.size:
+        return Break("")
+    may_part = gap > 0 and may_run_on(before.text, line.text) and room < _first_word(line)
+    return Break("\n", may_part, room <= _FULL * before.size)
 
 
 def _continues_line(before: Line, line: Line) -> bool:
@@ -293,13 +345,21 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
     return bool(JOINING.match(last) and JOINING.match(first)) and last not in "。！？"
 
 
-def _is_full(line: Line, around: list[Line]) -> bool:
+def _room(line: Line, around: list[Line]) -> float:
+    """Return the distance of a line's end from the right edge of its column, in points."""
     edge = max(
         other.right
         for other in around
         if abs(other.left - line.left) <= 2 * line.size and _same_size(other, line)
     )
-    return line.right >= edge - 1.5 * line.size
+    return edge - line.right
+
+
+def _first_word(line: Line) -> float:
+    """Return the width of a space and a line's first word, in points; a Korean letter is twice as wide."""
+    word = line.text.split(maxsplit=1)[0]
+    widths = [len(text) + len(_HANGUL.findall(text)) for text in (f" {word}", line.text.strip())]
+    return (line.right - line.left) * widths[0] / widths[1]
 
 
 # Headings: short lines in a larger font than the text, or bold ones that begin a paragraph
@@ -398,6 +458,8 @@ def read_pdf(path: Path) -> LoadedDocument:
             pictured += [number + 1] * is_picture
             doubtful += [(number + 1, share)] * bool(share)
         properties = [clean(pdf.get_metadata_value(name)) for name in ("Title", "Author", "CreationDate")]
+    parted = inside_words([(page.text, page.ends) for page in read])
+    read = [page.joined(places) for page, places in zip(read, parted, strict=True)]
     spans = page_spans([page.text for page in read])
     title, author, day = properties
     document = LoadedDocument(

@@ -94,9 +94,8 @@ def locate(
         sheet = pdf[number - 1]
         scale = min(scale, _MAX_SIDE / max(sheet.get_size()))
         characters = characters_of(sheet)
-        read = next(
-            (read for read in readings(pdf, number - 1, sheet, characters) if read.text == text), None
-        )
+        found_again = (read.as_stored(text) for read in readings(pdf, number - 1, sheet, characters))
+        read = next((page for page in found_again if page), None)
         certain = read is not None
         found = [_boxes(sheet, characters, read, *span, scale) for span in spans] if read else []
         boxes = [box for line in found for box in line]
