@@ -370,6 +370,7 @@ _LEVELS = 4
 _SENTENCE = re.compile(r"[.。,;:]$")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _LETTER = re.compile(r"[^\W\d_]")
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
 class _Block(NamedTuple):
@@ -416,13 +417,18 @@ def _style(line: LineStart) -> tuple[float, float, bool]:
     return round(line.angle), round(line.size, 1), line.bold
 
 
+def _letters(text: str) -> int:
+    """Return the number of letters; one of Hangul, Kana or Han, of which a word has few, counts as two.
+
+    >>> _letters("3. 차임"), _letters("3. Rent")
+    (4, 4)
+    """
+    return len(_LETTER.findall(text)) + len(_WIDE.findall(text))
+
+
 def _is_heading(block: _Block, body: float) -> bool:
     text = block.text
-    if (
-        text.startswith("| ")
-        or not 2 < len(text) <= _MAX_LENGTH
-        or 2 * len(_LETTER.findall(text)) < len(text)
-    ):
+    if text.startswith("| ") or not 2 < len(text) <= _MAX_LENGTH or 2 * _letters(text) < len(text):
         return False
     if block.size > _LARGER * body:
         return len(text) <= 40 or not _SENTENCE.search(text)

@@ -8,6 +8,7 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import LoadedDocument, load
+from rag.text.chunking import split
 from rag.text.tables import read_tables
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, Placed
@@ -42,6 +43,25 @@ def test_pdf_headings_are_set_larger_or_bold_and_alone(tmp_path: Path) -> None:
         (2, "Trade"),
     ]
     assert all(document.text.startswith(heading[:5], start) for start, _, heading in document.headings)
+
+
+@pytest.mark.parametrize(
+    ("language", "headings"),
+    [("ko", ("제3조 (차임)", "제10조 (분쟁)", "3. 비용")), ("ja", ("第3条（賃料）", "2. 期間", "10 解約"))],
+)
+def test_headings_of_few_letters_lead_the_passages_of_their_own_page(
+    tmp_path: Path, language: str, headings: tuple[str, ...]
+) -> None:
+    font, text = makers.FONTS[language], SENTENCES[language]
+    pages = [
+        [Placed(heading, 40, 440, font, 15)]
+        + [Placed(text, 40, 410 - 16 * row, font, 10) for row in range(9)]
+        for heading in headings
+    ]
+    document = load(makers.pdf(tmp_path / "x", pages), "a.pdf")
+    assert [(chunk.page, chunk.heading) for chunk in split(document)] == [
+        (number, heading) for number, heading in enumerate(headings, 1)
+    ]
 
 
 def test_pdf_with_an_empty_page_keeps_its_page_numbers(tmp_path: Path) -> None:
