@@ -21,6 +21,7 @@ from rag.grid.terms import ColumnTerms, terms_of
 from rag.grid.values import LONGEST, find_values, life_dates, split_items
 from rag.grid.yes_no import yes_no_candidates
 from rag.passage import Passage
+from rag.retrieval.question_type import asks_only_when
 from rag.retrieval.sentences import extract
 from rag.text.language import language
 from rag.text.markdown import plain_words
@@ -43,7 +44,30 @@ def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     found = list(_candidates(document, terms))
     if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
         found += loose_candidates(document, terms)
-    return _days_first(found, column) or list(_fallback(document, terms))
+    found = _days_first(found, column) or list(_fallback(document, terms))
+    return found or list(_dated(document, column))
+
+
+_DATE = Column("date", "Date", kind="date")
+
+
+def _dated(document: RowDocument, column: Column) -> Iterator[Candidate]:
+    """Yield the document's date, else the first it names, for a column that asks only when."""
+    if column.kind not in ("text", "date") or column == _DATE or not asks_only_when(column.asked):
+        return
+    first = next(find_values(document.read_text, _DATE), None)
+    found = find_candidates(document, _DATE)
+    if first is not None and not found:
+        found = [Candidate(first.value, *document.sentence_at(first.start), BEST_SENTENCE)]
+    for one in found:
+        yield one if column.kind == "date" else replace(one, value=_as_written(document, one))
+
+
+def _as_written(document: RowDocument, dated: Candidate) -> CellValue:
+    """Return a candidate's date in the words of its quote."""
+    text = document.text[dated.start : dated.end]
+    written = (text[one.start : one.end] for one in find_values(text, _DATE) if one.value == dated.value)
+    return Words(next(written, dated.value.label if isinstance(dated.value, Day) else text))
 
 
 _DAY_ASKED = re.compile(r"\bdate\b|\bday\b|일\Z|날짜|日", re.IGNORECASE)

@@ -248,3 +248,13 @@ def asks_for_overview(question: str) -> bool:
         return False
     named = set(tokens(left, "en"))
     return named <= _ENGLISH and bool(named or _WHOLES.search(question))
+
+
+def asks_only_when(question: str) -> bool:
+    """Return True for a question that asks for a date, and names nothing that it is the date of.
+
+    >>> [asks_only_when(one) for one in ("When?", "언제인가요?", "いつですか", "When is it due?")]
+    [True, True, True, False]
+    """
+    left, dates = _ASKS["date"].subn(" ", question)
+    return bool(dates) and not tokens(_OTHERS.sub(" ", left), "en")

@@ -200,6 +200,48 @@ def test_cash_flows_of_the_year_so_far_stand_for_the_quarter_unconfirmed(library
     assert (result.state, result.value) == ("unconfirmed", amount("500000"))
 
 
+@pytest.mark.parametrize(
+    ("text", "written", "state"),
+    [
+        (
+            "# Meeting\n\nDate: 12 March 2026\nPlace: Hall B\n\nThe budget was approved.\n",
+            "12 March 2026",
+            "verified",
+        ),
+        (
+            "# Invitation\n\nWe meet on 12 March 2026 in Hall B. Lunch is free.\n",
+            "12 March 2026",
+            "unconfirmed",
+        ),
+        (
+            "# 회의록\n\n일시: 2026년 3월 12일 오후 2시\n장소: 회의실\n\n예산안을 승인하였다.\n",
+            "2026년 3월 12일",
+            "verified",
+        ),
+        (
+            "# 案内\n\n勉強会は2026年3月12日に会議室で開催します。昼食が出ます。\n",
+            "2026年3月12日",
+            "unconfirmed",
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["text", "date"])
+@pytest.mark.parametrize("asked", ["When", "언제?", "언제인가요?", "いつ"])
+def test_a_column_that_asks_only_when_finds_a_date(
+    library: Library, text: str, written: str, state: str, asked: str, kind: Kind
+) -> None:
+    found = read(library, text, Column("c", asked, kind=kind))
+    assert (found.state, found.value) == (state, Words(written) if kind == "text" else day("2026-03-12"))
+    assert written in found.quotes[0].text
+
+
+def test_a_column_that_asks_only_when_finds_nothing_in_a_text_without_a_date(library: Library) -> None:
+    assert (
+        read(library, "# Invitation\n\nWe meet in Hall B. Lunch is free.\n", Column("c", "When")).state
+        == "absent"
+    )
+
+
 def test_a_day_goes_before_a_year(library: Library):
     text = "図書館\n\n2013年度に開館した館は多い。\n\n2010年10月16日、町役場に隣接する建物の1階に開館した。\n"
     assert read(library, text, Column("c", "開館日", "いつ開館しましたか？", "date")).value == day(
