@@ -23,6 +23,7 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.corpus import History
 from rag.chat.relative_period import relative_period
 from rag.chat.small_talk import is_continuation, phrase_file
+from rag.citations.quantities import quantities
 from rag.citations.support import declines
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Floats
@@ -145,7 +146,7 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
             continue  # "tell me more" and "Summarise this document." name no subject
         seen: set[tuple[str, ...]] = {()}
         told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
-        for position, word in enumerate(nouns(_without_periods(told[:MAX_CHARS]))):
+        for position, word in _naming(list(nouns(_without_periods(told[:MAX_CHARS]))), stemming):
             key = tuple(tokens(word, stemming))
             if key in seen:
                 continue
@@ -158,6 +159,29 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         for key, term in terms.items():
             term.weight *= max(0.0, sum(map(rarity, key)) / len(key)) ** RARITY_POWER
     return terms
+
+
+def _naming(words: Sequence[str], stemming: str) -> Iterator[tuple[int, str]]:
+    """Yield the words that name something, with their places: an amount and its unit do not.
+
+    >>> list(_naming("clause 4".split(), "en")), list(_naming("profit was 4 million".split(), "en"))
+    ([(0, 'clause'), (1, '4')], [(0, 'profit'), (1, 'was')])
+    """
+    amount, named = "", False
+    for place, word in enumerate(words):
+        told = f"{amount} {word}".strip()
+        is_number = not any(map(str.isalpha, word)) or _is_amount(word)
+        if amount and _is_amount(told):
+            amount = told
+        elif is_number and not named:
+            amount = word
+        else:
+            amount, named = "", bool(tokens(word, stemming)) and not is_number
+            yield place, word
+
+
+def _is_amount(text: str) -> bool:
+    return any((one.start, one.end) == (0, len(text)) for one in quantities(text))
 
 
 def stated_sentences(answer: str) -> Iterator[str]:

@@ -70,6 +70,31 @@ def test_a_word_between_two_carried_ones_is_carried_with_them():
     assert asked == "And from iPhone? (about total net sales)"
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "question", "completed"),
+    [
+        (
+            "What was the profit?",
+            "It was 4 million in 2024, and rose by 12 percent.",
+            "And the costs?",
+            "And the costs? (about profit, rose)",
+        ),
+        ("Profit in 2024?", "It was 4.", "And the costs?", "And the costs? (about Profit, 2024)"),
+        ("What does clause 4 say?", "Nothing.", "And why?", "And why? (about clause 4)"),
+        (
+            "이익은 얼마인가요?",
+            "2024년에는 41억 원, 2023년에는 37억 원입니다.",
+            "비용은요?",
+            "비용은요? (이익)",
+        ),
+    ],
+)
+def test_a_number_is_carried_only_with_the_word_it_belongs_to(
+    asked: str, answer: str, question: str, completed: str
+):
+    assert with_terms(question, [("user", asked), ("assistant", answer)], period=True) == completed
+
+
 def test_of_two_thousand_turns_the_first_question_and_the_newest_messages_count():
     turn = [("user", "What about topic {} of the report?"), ("assistant", "A long answer on {}. " * 50)]
     history = [(role, text.replace("{}", str(number))) for number in range(2000) for role, text in turn]
