@@ -19,6 +19,8 @@ from rag.text.tokenize import tokens
 
 MOST = 6  # sentences of an overview
 NARROWEST, WIDEST = 45, 420  # width of a sentence in Latin letters
+SHORT = 2.0 * WIDEST
+"""Greatest width of a text that is its own summary."""
 TOLD = 0.4
 """Share of its weight that a word keeps once a chosen sentence has it."""
 OPENING = 2.0  # passages' worth of text at a document's start that introduces it
@@ -75,8 +77,11 @@ class _Sentence:
 def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pick]:
     """Return the most central sentences of whole documents, the best first, then in the order of the text.
 
-    `passages` are all of the documents, in order. A passage gives one sentence, unless there are few.
+    `passages` are all of the documents, in order. A passage gives one sentence, unless there are few. A short
+    text gives all its sentences.
     """
+    if whole := _short_text(passages, most):
+        return whole
     pool = list(_pool(passages))
     having = Counter(word for sentence in pool for word in sentence.words)
     weight = {word: log(1 + n) * log(1 + len(pool) / n) for word, n in having.items() if n > 1}
@@ -115,6 +120,22 @@ def back_matter(texts: Sequence[str]) -> int:
     """
     marked = (at for at, text in enumerate(texts) if at >= BODY * len(texts) and _BACK_MATTER.search(text))
     return min(next(marked, len(texts)) + 1, len(texts))
+
+
+def _short_text(passages: Sequence[Passage], most: int) -> list[Pick]:
+    """Return all sentences of a text that is its own summary; none of a longer one."""
+    picks, length = list[Pick](), 0.0
+    for number, passage in enumerate(passages, 1):
+        for start, end in sentences(passage.text):
+            text = inert(passage.text[start:end])
+            if text.startswith(("|", "#")) or _OF_ITSELF.search(text):
+                continue
+            if _ENDS_WELL.search(text):
+                picks.append(Pick(number, start, end, 1.0, start, end))
+                length += width(text)
+                if len(picks) > most or length > SHORT:
+                    return []
+    return picks
 
 
 def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:

@@ -23,6 +23,29 @@ def test_an_overview_prefers_what_introduces_to_what_is_signed():
     assert [given[pick.number - 1].text[pick.start : pick.end] for pick in picks] == [ABSTRACT, BODY]
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        ["The harbour opens at six.", "It closes at ten."],
+        ["항구는 여섯 시에 엽니다.", "그리고 열 시에 닫습니다."],
+        ["港は六時に開きます。", "また、十時に閉じます。"],
+        ["It opens at six", "Visitors pay two crowns.", "Children enter free.", "| a | b |"],
+    ],
+)
+def test_a_short_text_is_its_own_summary(told: list[str]):
+    text = "\n\n".join(["# Notice", *told])
+    given = [passage(1, text, "Notice")]
+    said = [text[pick.start : pick.end] for pick in central_sentences(given)]
+    assert said == [one for one in told if one[-1] in ".。"]
+
+
+def test_a_longer_text_is_not_quoted_whole():
+    text = " ".join(
+        f"Ship {number} of the harbour of Brunn sails in the month of May." for number in range(9)
+    )
+    assert len(central_sentences([passage(1, text, "")])) < 9
+
+
 @pytest.mark.parametrize("line", ["SIGNATURE", "## References", "**Appendix B**", "별첨", "付録"])
 def test_what_is_attached_to_a_document_does_not_lead(line: str):
     attached = [f"{LEGAL[:-1]} {place}." for place in ("in Brunn", "in Holm", "in Varn")]
