@@ -51,7 +51,10 @@ class GridRecord:
 
 @dataclass(frozen=True)
 class FoundCell:
-    """Result of reading a cell; `basis` names what it was read under."""
+    """Result of reading a cell; `basis` names what it was read under.
+
+    `only_searched` is true where no language model read the document in which nothing was found.
+    """
 
     state: str
     value: Mapping[str, Any] | None
@@ -63,6 +66,7 @@ class FoundCell:
     basis: str
     seconds: float = 0.0
     requests: int = 0
+    only_searched: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ class GridStore(ScopedStore):
                 return False
             cell.state, cell.value, cell.quotes = found.state, _plain(found.value), list(found.quotes)
             cell.read, cell.total, cell.calculated = found.read, found.total, found.calculated
-            cell.note, cell.basis = found.note, found.basis
+            cell.only_searched, cell.note, cell.basis = found.only_searched, found.note, found.basis
             cell.seconds, cell.requests, cell.updated = found.seconds, found.requests, now()
             return True
 

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     bindparam,
+    false,
     insert,
     select,
     text,
@@ -543,6 +544,7 @@ class GridCell(Base):
     """A cell: what was read, under which ``basis``, and a person's ``corrected`` value beside it.
 
     ``state`` is None where nothing was read yet; ``seconds`` and ``requests`` are what reading took.
+    ``only_searched``: absent for the rules, and no language model read the document.
     """
 
     __tablename__ = "grid_cells"
@@ -555,6 +557,7 @@ class GridCell(Base):
     read: Mapped[int]
     total: Mapped[int]
     calculated: Mapped[bool]
+    only_searched: Mapped[bool] = mapped_column(server_default=false())
     note: Mapped[str]
     basis: Mapped[str]
     seconds: Mapped[float]

@@ -68,7 +68,8 @@ class CellResult:
     """Result of reading a cell: `read` of the document's `total` passages were looked at.
 
     A `verified` value is said by its quotes. One that `differs` was given by the model and contradicted by
-    them; an `unconfirmed` one may be right. `absent`: not found in this document. `failed`: `note` says why.
+    them; an `unconfirmed` one may be right. `absent`: not found in this document; `only_searched` where no
+    language model read it. `failed`: `note` says why.
     """
 
     state: CellState
@@ -78,11 +79,7 @@ class CellResult:
     total: int = 0
     calculated: bool = False
     note: str = ""
-
-    @property
-    def only_searched(self) -> bool:
-        """True where the rules found nothing and no language model read the document."""
-        return self.state == "absent" and self.note == str(ONLY_SEARCHED)
+    only_searched: bool = False
 
 
 def value_to_json(value: CellValue | None) -> dict[str, Any] | None:

@@ -331,6 +331,7 @@ def _result(found: FoundCell) -> CellResult:
         found.total,
         found.calculated,
         found.note,
+        found.only_searched,
     )
 
 
@@ -347,4 +348,5 @@ def _found(result: CellResult, basis: str, seconds: float, requests: int) -> Fou
         basis,
         seconds,
         requests,
+        result.only_searched,
     )

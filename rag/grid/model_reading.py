@@ -49,7 +49,7 @@ def read_by_model(
     passages = chosen_passages(document, column, llm, candidates)
     messages = cell_messages(column, passages, document.profile.about)
     reply = parse_reply(llm.complete(messages, max_tokens=REPLY_TOKENS, cancelled=cancelled))
-    read = replace(ruled, read=len({passage.id for passage in passages}))
+    read = replace(ruled, read=len({passage.id for passage in passages}), only_searched=False)
     if reply is None or reply.value is None:
         return (
             ruled if ruled.state == "verified" or (reply is None and ruled.value) else _doubtful(ruled, read)

@@ -88,7 +88,8 @@ def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> Cel
     total = len(document.passages)
     found = choose(candidates)
     if found is None:
-        return CellResult("absent", read=total, total=total, note=str(ONLY_SEARCHED))
+        note = str(ONLY_SEARCHED)
+        return CellResult("absent", read=total, total=total, note=note, only_searched=True)
     quote = document.quote(found.start, found.end)
     return CellResult("verified" if found.sure else "unconfirmed", found.value, (quote,), total, total)
 

@@ -41,6 +41,14 @@ def test_a_cell_is_kept_once_and_replaced_by_what_is_read_later(grids, two):
     assert grids.cell(grid.id, (two[0], "c1")) == cell
 
 
+def test_a_cell_keeps_that_it_was_only_searched(grids, two):
+    grid = grids.create("Contracts", COLUMNS)
+    for searched in (True, False):
+        absent = FoundCell("absent", None, (), 9, 9, False, "", "b", only_searched=searched)
+        grids.keep(grid.id, (two[0], "c1"), absent)
+        assert grids.cell(grid.id, (two[0], "c1")).found == absent
+
+
 def test_a_correction_stands_beside_what_was_found_and_no_run_writes_over_it(grids, two):
     grid, key = grids.create("Contracts", COLUMNS), (two[0], "c1")
     grids.keep(grid.id, key, found("one month"))

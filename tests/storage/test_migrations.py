@@ -18,6 +18,7 @@ from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
 from storage.errors import DatabaseTooNew, StorageError
+from storage.grids import GridStore
 from storage.tables import ChoiceRow, LabSet, SourceItem, TreeNode, Usage
 
 NEWEST = migrations.revisions()[-1]
@@ -243,4 +244,26 @@ def test_documents_from_before_facts_have_none_yet_and_their_answers_were_not_na
     documents = Documents(database, "ann")
     assert (documents.facts("d"), documents.without_facts()) == (None, ["d"])
     assert Conversations(database, "ann").message("m").narrowed_to is None
+    database.close()
+
+
+def test_cells_that_a_note_called_only_searched_are_so_by_their_own_field(directory):
+    directory.mkdir(mode=0o700)
+    at("0026", directory / "footnote.db")
+    run(
+        directory / "footnote.db",
+        "INSERT INTO users (id, created) VALUES ('ann', '2026-01-01')",
+        "INSERT INTO documents (id, owner, name, sha256, size, state, chunk_count, created, updated)"
+        " VALUES ('d', 'ann', 'a.md', 'a', 1, 'ready', 0, '2026-01-01', '2026-01-01')",
+        "INSERT INTO grids (id, owner, name, columns, created, updated)"
+        " VALUES ('g', 'ann', 'n', '[]', '2026-01-01', '2026-01-01')",
+        "INSERT INTO grid_cells (column_id, state, note, grid_id, document_id, quotes, read, total,"
+        " calculated, basis, seconds, requests, locked, updated)"
+        " VALUES ('a', 'absent', 'Not found by search alone. A connected model reads the whole"
+        " text.', 'g', 'd', '[]', 1, 1, 0, 'b', 0, 0, 0, '2026-01-01'),"
+        " ('b', 'absent', '', 'g', 'd', '[]', 1, 1, 0, 'b', 0, 0, 0, '2026-01-01')",
+    )
+    database = Database.open(directory)
+    cells = GridStore(database, "ann").cells("g")
+    assert {cell.column_id: cell.found.only_searched for cell in cells} == {"a": True, "b": False}
     database.close()

@@ -249,6 +249,7 @@ def test_what_a_document_does_not_say_is_absent_with_all_its_passages_read(libra
         "pets"
     ]
     assert (result.state, result.value, result.quotes) == ("absent", None, ())
+    assert result.only_searched
     assert result.read == result.total == len(library.documents.chunk_ids_of(contract))
 
 
@@ -341,7 +342,8 @@ def test_a_reply_without_a_value_leaves_what_the_rules_found(
     contract = put("contract.md", CONTRACT)
     fake_llm.say(reply)
     pets = Column("pets", "Number of pets", "How many pets live there?", "number")
-    assert make_cell_reader(library, llm).read(contract, pets).state == "absent"
+    absent = make_cell_reader(library, llm).read(contract, pets)
+    assert (absent.state, absent.only_searched) == ("absent", False)
 
 
 def test_a_failing_model_is_an_error(library: Library, put: Put, fake_llm: FakeLLM, llm: LLM):
