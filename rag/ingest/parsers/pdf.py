@@ -31,6 +31,7 @@ INSERTED = -1  # character index of an added line break
 _AROUND = 4  # lines before and after one that decide the width of its column
 _OTHER_SIZE = 0.15  # share by which font sizes differ between two paragraphs
 _FULL = 1.5  # font sizes from a line's end to its column's edge where no letter fits
+_PROSE = 15  # characters; a shorter Korean line is a label, or part of one
 _SPACED = 0.12  # share of Korean lines that end with a space where lines break anywhere in a word
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"\w+-\w+")
@@ -314,7 +315,8 @@ def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[
     room = _room(before, around)
     if gap > 0 and _runs_on(before.text, line.text, spaced) and room <= _FULL * before.size:
         return Break("")
-    may_part = gap > 0 and may_run_on(before.text, line.text) and room < _first_word(line)
+    is_prose = gap > 0 and len(before.text) >= _PROSE
+    may_part = is_prose and may_run_on(before.text, line.text) and room < _first_word(line)
     return Break("\n", may_part, room <= _FULL * before.size)
 
 

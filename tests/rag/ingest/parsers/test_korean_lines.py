@@ -76,6 +76,15 @@ def test_lines_that_break_between_words_keep_them_apart(tmp_path: Path, straight
     assert text.split() == " ".join(REPORT).split()
 
 
+def test_labels_over_each_other_are_not_joined(tmp_path: Path) -> None:
+    labels = ["블록체인", "(체인)", "항공우주", "(우주)", "스마트시티", "(도시)"]
+    placed = [
+        Placed(label, 200 - _width(label) / 2, 400 - 16 * row, FONT, SIZE) for row, label in enumerate(labels)
+    ]
+    document = load(makers.pdf(tmp_path / "a", [placed]), "a.pdf")
+    assert document.text.splitlines() == labels
+
+
 def test_a_joined_word_is_marked_in_both_its_lines(tmp_path: Path) -> None:
     path = written(tmp_path / "a", inside_words)
     text = load(path, "a.pdf").text
