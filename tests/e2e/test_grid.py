@@ -101,6 +101,19 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
     assert visitor.strangers() == [] and visitor.errors == []
 
 
+def test_a_long_name_is_kept_by_the_first_click_on_the_button(leases: Server, visit: Visit):
+    visitor = visit(leases.url + "/grid", width=390)
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    field = dialog.get_by_label("Name")
+    name = "Contracts of the town, of the harbour and of all its islands, " + "x" * 50
+    click(page.get_by_role("button", name="New grid"), then=field)
+    visitor.rested()
+    field.press_sequentially(name)
+    expect(dialog.get_by_text("Press Enter")).to_have_count(0)  # it would lie on the end of the name
+    dialog.get_by_role("button", name="Make the grid").click()
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+
+
 def opened(leases: Server, visit: Visit, **how: object) -> Visitor:
     """Open the grid that the first test has made."""
     visitor = visit(leases.url + "/grid", **how)

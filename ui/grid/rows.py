@@ -53,7 +53,10 @@ def _named(one: Chosen) -> str:
 def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
     """Ask for name, rows and columns of a grid, make it and open it."""
     hint = _("Contracts 2026")
-    name = st.text_input(_("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=hint)
+    # Taken while it is typed: the form stays as it is when the field is left for the button.
+    name = st.text_input(
+        _("Name"), max_chars=MAX_GRID_NAME, key="grid-new-name", placeholder=hint, live="300ms"
+    )
     scope = _pick_rows(here, GridScope(documents=document_ids), "new")
     template = st.selectbox(
         _("Columns to begin with"),
