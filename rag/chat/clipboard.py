@@ -1,8 +1,8 @@
 """Answer for the clipboard, as words, HTML and Markdown: alone, with its sources, and its tables."""
 
-import csv
-import io
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, harmless, place_of
 from rag.i18n import translated
-from rag.text.markdown import plain_words
+from rag.text.markdown import plain_cell, plain_words
 from rag.text.normalize import clean
 from rag.text.tables import read_tables
 from storage.records import Message
@@ -112,21 +112,33 @@ _ACTIVE = ["code", "reference", "html_block", "html_inline", "autolink", "link",
 
 
 # Tables
-def tables_as_csv(answer: Message) -> list[str]:
-    """Return the tables of an answer as CSV, without markers.
+@dataclass(frozen=True)
+class CopiedTable:
+    """A table for the clipboard, which spreadsheets and word processors paste as rows and columns."""
+
+    words: str
+    html: str
+
+
+def copied_tables(answer: Message) -> list[CopiedTable]:
+    """Return the tables of an answer without markers: with tabs between the cells, and as HTML.
 
     A cell that a spreadsheet would take for a formula begins with an apostrophe.
     """
     return [
-        _csv([table.header, *(row.cells for row in table.rows)])
+        _copied([_cells(line) for line in (table.header, *(row.cells for row in table.rows))])
         for table in read_tables(_without_markers(answer))
     ]
 
 
-def _csv(rows: list[tuple[str, ...]]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([_inert_cell(cell) for cell in row] for row in rows)
-    return file.getvalue()
+def _cells(line: Sequence[str]) -> list[str]:
+    return [_inert_cell(plain_cell(clean(cell))) for cell in line]
+
+
+def _copied(rows: Sequence[Sequence[str]]) -> CopiedTable:
+    words = "\n".join("\t".join(row) for row in rows)
+    lines = (f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return CopiedTable(words, f"<table>{''.join(lines)}</table>")
 
 
 def _inert_cell(cell: str) -> str:

@@ -107,6 +107,15 @@ def _plain_lines(text: str, *, marks: bool) -> Iterator[str]:
             yield _unmarked(heading[2] if heading else line) if marks else line
 
 
+def plain_cell(cell: str) -> str:
+    r"""Return a table's cell as words to read, in one line.
+
+    >>> plain_cell("**Up** to \\$5")
+    'Up to $5'
+    """
+    return " ".join(_unmarked(cell).split())
+
+
 def _unmarked(line: str) -> str:
     return _MARKED.sub(lambda found: found[found.lastgroup or "code"], line)
 

@@ -9,12 +9,12 @@ import streamlit as st
 
 from rag.chat import pipeline
 from rag.chat.clipboard import (
+    copied_tables,
     footnoted_answer,
     plain_answer,
     plain_html,
     sourced_answer,
     sourced_html,
-    tables_as_csv,
 )
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
 from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
@@ -555,15 +555,17 @@ def _show_copy(message: Message) -> None:
     """Show buttons that copy an answer with its sources or without, and its tables."""
     if not message.content or not message.passages or (message.model is None and found_nothing(message)):
         return
-    tables = tables_as_csv(message)
+    tables = copied_tables(message)
     named = {
-        _("Copy table") if len(tables) == 1 else _("Copy table {n}", n=n): text
-        for n, text in enumerate(tables, 1)
+        _("Copy table") if len(tables) == 1 else _("Copy table {n}", n=n): table
+        for n, table in enumerate(tables, 1)
     }
     copy, with_sources = _("Copy"), _("Copy with sources")
     words = {copy: plain_answer(message), with_sources: sourced_answer(message)}
-    texts = words | {_("Copy as Markdown"): footnoted_answer(message)} | named
+    markdown = {_("Copy as Markdown"): footnoted_answer(message)}
+    texts = words | markdown | {name: table.words for name, table in named.items()}
     html = {copy: plain_html(message), with_sources: sourced_html(message)}
+    html |= {name: table.html for name, table in named.items()}
     copy_buttons(texts, f"copy-{message.id}", html)
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rag.chat.clipboard import (
+    copied_tables,
     footnoted_answer,
     plain_answer,
     plain_html,
     sourced_answer,
     sourced_html,
-    tables_as_csv,
 )
 from storage.records import CitationRecord, Message, PassageRecord
 
@@ -101,9 +101,13 @@ def test_no_html_image_or_link_of_an_answer_or_a_document_is_copied_as_such():
         assert not re.search(r"<[^>]*(?:src|href|class|on\w+)=", html)
 
 
-def test_a_table_is_copied_as_csv_in_which_no_cell_is_a_formula():
-    table = "| line | 2023 |\n|---|---|\n| =HYPERLINK(1) | 39,669 [1] |\n| Mac | (7)% |"
-    assert tables_as_csv(answer(table)) == ['line,2023\n\'=HYPERLINK(1),"39,669"\nMac,(7)%\n']
+def test_a_table_is_copied_in_columns_in_which_no_cell_is_a_formula():
+    written = "|  | **2023** |\n|---|---|\n| =HYPERLINK(1) | \\$39,669 [1] |\n| a <b> | - |\n| Mac | (7)% |"
+    (table,) = copied_tables(answer(written))
+    assert table.words.split("\n") == ["\t2023", "'=HYPERLINK(1)\t$39,669", "a <b>\t-", "Mac\t(7)%"]
+    rows = re.findall(r"<tr>(.*?)</tr>", table.html)
+    assert rows[:2] == ["<td></td><td>2023</td>", "<td>&#x27;=HYPERLINK(1)</td><td>$39,669</td>"]
+    assert set(re.findall(r"<(\w+)", table.html)) == {"table", "tr", "td"}
 
 
 def test_an_answer_without_sources_is_copied_as_it_is():
