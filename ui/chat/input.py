@@ -6,6 +6,7 @@ every chat and answer, is drawn a second later, or when nobody else waits for a 
 
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,16 +75,18 @@ def show_refused_question(here: Workspace) -> None:
         action(_("Ask again"), "refresh", "ask-again", _send_anew, sent, here, kind="secondary")
 
 
-def show_turn(here: Workspace, alone: Any, around: Any, *, left_out: bool) -> None:
+def show_turn(
+    here: Workspace, alone: Any, around: Any, *, left_out: bool, meanwhile: Callable[[], None]
+) -> None:
     """Show the pending turn of the open chat until its answer has ended.
 
     `alone` and `around` are its places without the page and as a part of it. `left_out` is True if the page
-    skipped a pending turn, which may have ended since.
+    skipped a pending turn, which may have ended since. `meanwhile` is called again and again until then.
     """
     with alone:
         _alone(here)
     with around:
-        followed = _follow(here)
+        followed = _follow(here, meanwhile)
     if followed or left_out:
         st.rerun()
 
@@ -97,29 +100,38 @@ def _alone(here: Workspace) -> None:
         return
     if sent.conversation_id == st.query_params.get(sidebar.PARAMETER):  # else they went elsewhere
         with place.container(), show_errors(), suppress(NotFound):  # deleted in another tab: the page says so
-            _show(sent, here, TURN_ONLY)
+            _show(sent, here, seconds=TURN_ONLY)
     st.rerun()
 
 
-def _follow(here: Workspace) -> bool:
+def _follow(here: Workspace, meanwhile: Callable[[], None]) -> bool:
     """Show the pending turn of the open chat until its answer has ended; return True if there was one."""
     chat = st.query_params.get(sidebar.PARAMETER)
     pending = here.conversations.pending(chat) if chat else None
     if pending is None:
         return False
-    _show(here.conversations.turn(pending), here)
+    _show(here.conversations.turn(pending), here, meanwhile)
     return True
 
 
-def _show(turn: TurnRecord, here: Workspace, seconds: float | None = None) -> None:
+def _nothing() -> None:
+    """Do nothing meanwhile."""
+
+
+def _show(
+    turn: TurnRecord,
+    here: Workspace,
+    meanwhile: Callable[[], None] = _nothing,
+    seconds: float | None = None,
+) -> None:
     message.show_question(turn.question, here, settled=False)
     job = here.answering(turn.answer_id)
     if job is not None:
-        _follow_answer(turn, job, here, seconds)
+        _follow_answer(turn, job, here, meanwhile, seconds)
         return
     here.settle(turn.answer_id)
     if here.conversations.message(turn.answer_id).state == "pending":
-        _follow_ledger(turn, here)
+        _follow_ledger(turn, here, meanwhile)
 
 
 def _send(here: Workspace) -> None:
@@ -203,7 +215,11 @@ MAX_YIELD = 3.0  # seconds by which drawing the page is delayed while others wai
 
 
 def _follow_answer(
-    turn: TurnRecord, job: Job[Any], workspace: Workspace, seconds: float | None = None
+    turn: TurnRecord,
+    job: Job[Any],
+    workspace: Workspace,
+    meanwhile: Callable[[], None],
+    seconds: float | None,
 ) -> None:
     deadline = None if seconds is None else time.monotonic() + seconds
     with (
@@ -214,10 +230,10 @@ def _follow_answer(
         if deadline is None:
             key = f"stop-{turn.answer_id}"
             action(_("Stop"), "stop_circle", key, _stop, turn.answer_id, workspace, kind="secondary")
-        _write(job, partial, turn.conversation_id, deadline)
+        _write(job, partial, turn.conversation_id, meanwhile, deadline)
 
 
-def _follow_ledger(turn: TurnRecord, here: Workspace) -> None:
+def _follow_ledger(turn: TurnRecord, here: Workspace, meanwhile: Callable[[], None]) -> None:
     """Show an answer that another process writes, as far as it is stored, until it has ended."""
     with (
         st.container(key=composer.ANSWERING),
@@ -230,6 +246,7 @@ def _follow_ledger(turn: TurnRecord, here: Workspace) -> None:
         while (answer := here.conversations.message(turn.answer_id)).state == "pending":
             partial.written = answer.content
             partial.draw()
+            meanwhile()
             _rest(LEDGER_REDRAW)
             here.settle(turn.answer_id)
 
@@ -342,10 +359,17 @@ def _reading(passages: int, *, starting: bool) -> str:
     return ngettext("Reading {count} passage…", "Reading {count} passages…", passages)
 
 
-def _write(job: Job[Any], partial: _PartialAnswer, chat: str, deadline: float | None) -> None:
+def _write(
+    job: Job[Any],
+    partial: _PartialAnswer,
+    chat: str,
+    meanwhile: Callable[[], None],
+    deadline: float | None,
+) -> None:
     seen, priority = 0, services().render_priority
     partial.status.caption(_("Searching your documents…"))
     while not _passed(deadline, chat):
+        meanwhile()
         fresh = job.since(seen, wait=POLL)
         seen += len(fresh)
         for event in fresh:

@@ -59,13 +59,13 @@ def _show(here: Workspace) -> None:
     if conversation is not None:
         pages.name_tab(conversation.title or translated(sidebar.UNTITLED))
     sidebar.show_list(here, conversation)
-    show_ingest(here)
+    follow_ingest = show_ingest(here)
     with beside:
         _show_panel(here)
     with around:
         left_out = _show_around(conversation, here, limit)
     if conversation is None or shows_newest(conversation.id):
-        show_turn(here, alone, turn, left_out=left_out)
+        show_turn(here, alone, turn, left_out=left_out, meanwhile=follow_ingest)
 
 
 def _show_around(conversation: ConversationRecord | None, here: Workspace, limit_mb: int) -> bool:

@@ -1,9 +1,11 @@
 """Progress of background jobs and of document ingestion, with a Stop button."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from rag.i18n import N_, _, enumerated, ngettext
 from rag.ingest.library import IngestProgress
@@ -78,19 +80,38 @@ def unfinished(workspace: Workspace) -> list[DocumentRecord]:
     return [record for record in workspace.library.documents.unfinished() if record.id in running]
 
 
-def show_ingest(workspace: Workspace) -> None:
-    """Show ingest progress in the sidebar while documents are being read."""
-    if unfinished(workspace):
-        with st.sidebar, st.container(key="ingest"):
-            _ingest_strip(workspace)
+def show_ingest(workspace: Workspace) -> Callable[[], None]:
+    """Show ingest progress in the sidebar while documents are being read.
+
+    Return what draws it anew, once a second at most: a run of the page that lasts, as while an answer is
+    written, holds up the fragment that does so otherwise.
+    """
+    if not unfinished(workspace):
+        return lambda: None
+    with st.sidebar, st.container(key="ingest"):
+        place = st.empty()
+    _ingest_strip(workspace, place)
+    drawn = time.monotonic()
+
+    def draw_anew() -> None:
+        nonlocal drawn
+        if time.monotonic() - drawn >= INGEST_TICK:
+            _draw_ingest(workspace, place)
+            drawn = time.monotonic()
+
+    return draw_anew
 
 
 @st.fragment(run_every=INGEST_TICK)
 @show_errors()
-def _ingest_strip(workspace: Workspace) -> None:
+def _ingest_strip(workspace: Workspace, place: DeltaGenerator) -> None:
+    _draw_ingest(workspace, place)
+
+
+def _draw_ingest(workspace: Workspace, place: DeltaGenerator) -> None:
     running = unfinished(workspace)
     if not running:
-        st.caption(unread_line(workspace.documents()) or _("All documents are ready."))
+        place.caption(unread_line(workspace.documents()) or _("All documents are ready."))
         return
     first = running[0]
     name, progress = label(first.name, 40), workspace.ingest.progress(first.id)
@@ -100,4 +121,4 @@ def _ingest_strip(workspace: Workspace) -> None:
         text = ngettext(
             "Reading {count} file: {name}", "Reading {count} files: {name}", len(running), name=name
         )
-    st.progress(share(progress), text=text)
+    place.progress(share(progress), text=text)
