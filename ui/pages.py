@@ -104,6 +104,9 @@ const OPENED = '[data-testid="stPopoverBody"] *, [aria-expanded="true"]';
 const LIES_OVER = '[data-testid="stBottom"], .st-key-source-panel, [class*="st-key-question-"]';
 const HEADER = 60;  // pixels
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
+const EXPAND = '[data-testid="stExpandSidebarButton"]';
+const COLLAPSED = '[data-testid="stSidebar"][data-collapsed="true"]';
+const SEARCH = '.st-key-search-chats input';
 const MARKED = ':is(.st-key-source-page, .st-key-source-page-large) [class*="st-key-source-mark-"]';
 const TEXT = '[class*="st-key-document-text-"]';
 const WORDS = '[class*="st-key-source-words-"]';
@@ -115,6 +118,16 @@ function closeDrawer(event) {
     const close = document.querySelector(CLOSE);
     if (close) setTimeout(() => close.click(), 0);
   }
+}
+
+// Ctrl+K leads to the search of chats from every page, also where the sidebar is hidden; out of no dialog.
+function searchChats(event) {
+  if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const search = document.querySelector(SEARCH);
+  if (!search || document.querySelector(DIALOG)) return;
+  event.preventDefault();
+  if (document.querySelector(COLLAPSED)) document.querySelector(EXPAND)?.click();
+  takeFocus(search, 20);
 }
 
 // The link to the page that is open leaves what is open on it, as its own button does.
@@ -371,6 +384,7 @@ export default function ({ data, parentElement }) {
   document.addEventListener('click', noteRating, true);
   document.addEventListener('focusin', showFocused);
   window.addEventListener('keydown', escape, true);
+  window.addEventListener('keydown', searchChats, true);
   document.addEventListener('click', choose);
   document.addEventListener('click', reopen, true);
   look(told, data);
@@ -380,6 +394,7 @@ export default function ({ data, parentElement }) {
     document.removeEventListener('click', noteRating, true);
     document.removeEventListener('focusin', showFocused);
     window.removeEventListener('keydown', escape, true);
+    window.removeEventListener('keydown', searchChats, true);
     document.removeEventListener('click', choose);
     document.removeEventListener('click', reopen, true);
   };

@@ -24,6 +24,20 @@ def test_a_panel_with_a_field_takes_what_is_typed(server: Server, visit: Visit):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_key_leads_to_the_search_of_chats_from_a_page_beside_the_chat(
+    server: Server, visit: Visit, width: int
+):
+    visitor = visit(f"{server.url}/library", width=width, height=844)
+    page, search = visitor.page, visitor.page.get_by_placeholder("Search chats")
+    expect(page.get_by_role("heading", name="Library", level=1)).to_be_visible()
+    visitor.rested()
+    page.keyboard.press("Control+k")
+    expect(search).to_be_focused()
+    expect(search).to_be_in_viewport()
+
+
+@pytest.mark.integration
 def test_a_theme_chosen_in_the_settings_holds_on_every_page(server: Server, visit: Visit):
     page = visit(f"{server.url}/settings").page
     group = page.get_by_role("group", name="Appearance")

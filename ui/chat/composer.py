@@ -131,12 +131,6 @@ export default function ({ data, parentElement }) {
 
   function key(event) {
     if (event.key === 'Tab') scrolled();
-    const search = document.querySelector('.st-key-search-chats input');
-    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && search) {
-      event.preventDefault();
-      search.focus();
-      return;
-    }
     const scope = document.querySelector(SCOPE);
     if (event.key === 'Escape' && scope && !event.target.closest?.(OPENED)) {
       event.stopPropagation();
