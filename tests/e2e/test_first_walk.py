@@ -137,6 +137,10 @@ def test_each_file_has_its_own_result_and_its_original_back(server: Server, visi
         expect(visitor.row(file.name)).to_contain_text("Could not be read")
     expect(page.get_by_text("empty.txt is empty", exact=False)).to_be_visible()
     expect(visitor.row("受注.txt")).to_contain_text("Ready")
+    expect(page.get_by_role("button", name="Try again: empty.txt")).to_have_count(0)  # it would not help
+    delete = page.get_by_role("button", name="Delete: empty.txt")
+    click(delete, then=page.get_by_role("button", name="Undo"))
+    expect(delete).to_have_count(0)
     visitor.fits()
     more = page.get_by_role("dialog").get_by_role("button", name="More")
     click(page.get_by_role("button", name="受注.txt", exact=True), then=more)

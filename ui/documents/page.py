@@ -1,11 +1,13 @@
 """Library page: documents with upload, filters, table and bulk actions, and the sources that bring them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 
 import streamlit as st
 
 from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
+from rag.ingest.parsers import is_final
 from rag.undo import WaitingDeletion
 from rag.workspace import Workspace
 from storage.documents import UNFINISHED
@@ -109,6 +111,7 @@ def _rows(here: Workspace, deletion: WaitingDeletion | None, *, busy: bool) -> N
             on_order=_order_by,
             on_open=_open,
             on_retry=_retrying(here),
+            on_delete=_deleting(records, here),
         )
     if busy and not here.ingest.all_running():
         st.rerun()
@@ -136,10 +139,16 @@ def rows(
             tone=_TONES.get(record.state, "busy" if record.id in running else "calm"),
             note=_note(record),
             origin=origin(origins.get(record.id, ())),
-            retry=record.state in (*UNFINISHED, "refused") and record.id not in running,
+            retry=record.state in (*UNFINISHED, "refused") and record.id not in running and not final(record),
+            final=final(record),
         )
         for record in records
     ]
+
+
+def final(record: DocumentRecord) -> bool:
+    """Return True for a document that was refused for what the file is: to read it again cannot help."""
+    return record.state == "refused" and is_final(record.reason or "")
 
 
 def kind_of(name: str) -> str:
@@ -205,6 +214,14 @@ def _order_by(column: str) -> None:
 def _open(document_id: str) -> None:
     side_panel.open_document(document_id)
     st.session_state[_OPENED] = True
+
+
+def _deleting(records: Sequence[DocumentRecord], here: Workspace) -> Callable[[str], None]:
+    def delete(document_id: str) -> None:
+        chosen = [record for record in records if record.id == document_id]
+        selection.delete(chosen, here, partial(selection.select, selection.chosen() - {document_id}))
+
+    return flash_errors(delete)
 
 
 def _retrying(here: Workspace) -> Callable[[str], None]:

@@ -32,6 +32,13 @@ function named(words, name) {
   return words.replace('{name}', () => name);
 }
 
+// What helps with a file that could not be read, named after it.
+function helping(kind, row, words, act) {
+  const made = button('again', words[kind], `${kind}-${row.id}`, act);
+  made.setAttribute('aria-label', named(words[`${kind}_with`], row.name));
+  return made;
+}
+
 const states = new WeakMap();
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -107,11 +114,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     name.append(make('span', 'meta', meta));
     if (row.note) name.append(make('span', 'note', row.note));
     if (row.origin) name.append(make('span', 'note', row.origin));
-    if (row.retry) {
-      const again = button('again', data.words.again, `again-${row.id}`, () => setTriggerValue('retried', row.id));
-      again.setAttribute('aria-label', named(data.words.again_with, row.name));
-      name.append(again);
-    }
+    if (row.retry) name.append(helping('again', row, data.words, () => setTriggerValue('retried', row.id)));
+    if (row.final) name.append(helping('delete', row, data.words, () => setTriggerValue('deleted', row.id)));
     const status = make('td', 'status');
     const sign = make('span', 'sign', SIGNS[row.tone]);
     sign.setAttribute('aria-hidden', 'true');

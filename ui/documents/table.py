@@ -37,6 +37,7 @@ class ShownRow:
     note: str = ""
     origin: str = ""
     retry: bool = False
+    final: bool = False  # nothing but another file helps: it can be deleted here
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def show_table(
     on_order: Callable[[str], object],
     on_open: Callable[[str], object],
     on_retry: Callable[[str], object],
+    on_delete: Callable[[str], object],
 ) -> None:
     """Show the rows; `selected` counts where `version` has changed, else what the browser has selected."""
 
@@ -85,6 +87,8 @@ def show_table(
                 "select": _("Select {name}", name="{name}"),
                 "again": _("Try again"),
                 "again_with": _("Try again: {name}", name="{name}"),
+                "delete": _("Delete"),
+                "delete_with": _("Delete: {name}", name="{name}"),
                 "one": ngettext("{count} document selected", "{count} documents selected", 1),
                 "selected": _("{number} documents selected", number="{number}"),
             },
@@ -97,6 +101,7 @@ def show_table(
         on_ordered_change=given("ordered", lambda column: on_order(str(column))),
         on_opened_change=given("opened", lambda id_: on_open(str(id_))),
         on_retried_change=given("retried", lambda id_: on_retry(str(id_))),
+        on_deleted_change=given("deleted", lambda id_: on_delete(str(id_))),
     )
 
 

@@ -12,7 +12,7 @@ from rag.i18n import N_
 from rag.ingest.parsers import archive, old_office, sandbox
 from rag.ingest.parsers.attached import FilesInside, with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
-from rag.text.document import LoadedDocument, shown
+from rag.text.document import CERTIFIED, EMPTY, LOCKED, LoadedDocument, shown
 
 __all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
 
@@ -86,6 +86,15 @@ def load_steps(
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(N_("{name} holds no text.", name=shown(name)))
     return document
+
+
+def is_final(reason: str) -> bool:
+    """Return True for a refusal that only another file changes: this one is empty, or locked.
+
+    >>> is_final(f"a.pdf {LOCKED}"), is_final("a.pdf took too long to read.")
+    (True, False)
+    """
+    return reason.endswith((EMPTY, LOCKED, CERTIFIED))
 
 
 def unpack(

@@ -11,7 +11,7 @@ from rag.ingest.parsers.file_properties import with_properties
 from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
-from rag.text.document import LOCKED, LoadedDocument
+from rag.text.document import EMPTY, LOCKED, LoadedDocument
 
 MAX_TEXT = 50_000_000  # bytes of UTF-8, as many as the largest upload has; three copies are in memory once
 
@@ -119,7 +119,7 @@ _XML = re.compile(rb"\s*<\?xml\b")
 def parse(path: Path, name: str) -> LoadedDocument:
     """Read a file of any kind. Raises DocumentRefused, whose message continues the file's name."""
     if path.stat().st_size == 0:
-        raise DocumentRefused(N_("is empty. Save it again in its program, then add it."))
+        raise DocumentRefused(EMPTY)
     kind = detect_kind(path, name)
     module, _, function = _PARSERS[kind].partition(":")
     parser = getattr(importlib.import_module(module), function)

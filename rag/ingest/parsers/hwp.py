@@ -15,7 +15,7 @@ from rag.ingest.parsers.hangul import DAMAGED_PART, FORMAT_NAMES, Level, Outline
 from rag.ingest.parsers.ole import names, open_ole, stream
 from rag.ingest.parsers.ooxml import MAX_INFLATED
 from rag.ingest.parsers.plain_text import markdown_document
-from rag.text.document import LOCKED, LoadedDocument, clean
+from rag.text.document import CERTIFIED, LOCKED, LoadedDocument, clean
 
 _SIGNATURE = b"HWP Document File"
 _COMPRESSED, _PASSWORD, _DISTRIBUTED, _DRM = 1, 1 << 1, 1 << 2, 1 << 4 | 1 << 8 | 1 << 10  # flags of a file
@@ -78,7 +78,7 @@ def _refuse_protected(header: bytes) -> None:
             )
         )
     if flags & _DRM:
-        raise DocumentRefused(N_("is protected by a certificate. Save it without one and add it again."))
+        raise DocumentRefused(CERTIFIED)
 
 
 class _Reader:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.text.document import EMPTY, LOCKED
 from rag.workspace import Workspace
 from storage.accounts import People
 from storage.records import ChunkSpan
@@ -73,6 +74,16 @@ def test_a_document_that_was_refused_can_be_read_again(page: Page, here: Workspa
     assert (row["status"], row["note"], row["retry"]) == ("Ready", "", False)
 
 
+@pytest.mark.parametrize("refusal", [EMPTY, LOCKED])
+def test_a_file_that_is_empty_or_locked_is_not_offered_to_be_read_again(
+    page: Page, here: Workspace, refusal: str
+):
+    record, _ = here.library.add("notes.md", b"The harbour opened in 1887.")
+    here.library.documents.set_state(record.id, "refused", f"notes.md {refusal}")
+    (row,) = table(page("documents"))
+    assert (row["status"], row["retry"], row["final"]) == ("Could not be read", False, True)
+
+
 def test_a_file_that_could_not_be_added_is_named_until_that_is_put_away(page: Page, here: Workspace):
     here.conversations.create()  # who has done nothing yet is not known
     People(services.services().database).set_limits(here.owner, {"documents": 0})
@@ -106,6 +117,8 @@ def test_each_of_many_files_gets_a_row_with_its_own_result(page: Page, here: Wor
     assert notes.keys() == {"notes.md", "empty.txt", "photo.png"}
     assert "empty.txt is empty" in notes["empty.txt"] and "photo.png is damaged" in notes["photo.png"]
     states = {record.name: record.state for record in here.library.documents.list()}
+    offers = {row["name"]: (row["retry"], row["final"]) for row in table(at)}
+    assert offers["empty.txt"] == (False, True)
     assert states["empty.txt"] == states["photo.png"] == "refused"
     assert states["notes.md"] == "ready"
 
