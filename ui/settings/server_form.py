@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from rag.errors import LLMError, LLMGarbled, SettingsError
-from rag.i18n import N_, _
+from rag.i18n import N_, _, translated
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.settings import Settings, check
@@ -21,6 +21,10 @@ TRIAL_SECONDS = 60.0
 """Seconds of a test: a server may have to load the model first."""
 TRIAL_TOKENS = 1024  # a model that reasons says its first word after some hundred
 NO_MODEL = N_("Choose a model, or type its name.")
+SENT = N_(
+    "To answer, this server is sent the question, the chat before it and the passages found; a whole text "
+    "only for questions about whole documents, such as a summary."
+)
 _STATE = "model-server"
 
 
@@ -38,6 +42,7 @@ class _Attempt:
 def show_server_form(server: PageServices, fixed: frozenset[str]) -> None:
     """Show the form; what fails is said below it until the next attempt."""
     settings, last = server.settings, st.session_state.get(_STATE, _Attempt(""))
+    st.caption(translated(SENT))
     with st.form("model", border=False):
         changes = {
             URL: text_field(_("Base URL"), URL, settings.llm_base_url, fixed),

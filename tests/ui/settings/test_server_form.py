@@ -28,6 +28,10 @@ def press(at: AppTest, name: str) -> AppTest:
     return next(button for button in at.button if button.label == name).click().run()
 
 
+def test_the_form_says_what_the_server_is_sent(page: Page):
+    assert "the question, the chat before it and the passages found" in words(page("settings"))
+
+
 def saved(tmp_path: Path) -> Path:
     return tmp_path / "data" / "settings.json"
 
