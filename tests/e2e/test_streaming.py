@@ -172,6 +172,31 @@ def test_the_question_is_at_the_top_and_the_answer_read_from_its_beginning(visit
     expect(question).to_be_in_viewport()
 
 
+PINNED = """() => {
+  const questions = [...document.querySelectorAll('[class*="st-key-question-"]')];
+  const at = document.elementFromPoint(questions[0].getBoundingClientRect().x + 40, 72);
+  return questions.find((question) => question.contains(at))?.innerText ?? '';
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844), (1440, 1400)])
+def test_a_new_question_takes_the_place_of_the_one_before(
+    with_model: Server, visit: Visit, fake: FakeLLM, width: int, height: int
+):
+    fake.released.clear()
+    visitor = visit(with_model.url, width=width, height=height)
+    fake.reply(Reply("\n\n".join([SHORT] * 8)))
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    fake.reply(HELD)
+    visitor.ask("Who objected to the second crane of the harbour?")
+    expect(visitor.page.locator('[class*="st-key-question-"]')).to_have_count(2)
+    visitor.page.wait_for_function(f"({PINNED})().includes('second crane')")
+    fake.released.set()
+    visitor.finished(2)
+    visitor.page.wait_for_function(f"({PINNED})().includes('second crane')")
+
+
 def test_the_next_question_waits_in_the_input_until_the_answer_has_ended(visitor: Visitor, fake: FakeLLM):
     fake.reply(HELD)
     visitor.ask("How many containers were handled?")
