@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from itertools import chain, islice, zip_longest
 
 import streamlit as st
 
-from rag.chat.introduction import Introduction
+from rag.chat.introduction import MOST_QUESTIONS, Introduction
 from rag.i18n import N_, _, ngettext, translated
+from rag.text.sentences import sentences
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
@@ -23,6 +24,9 @@ TICK = 0.5  # seconds between updates
 NEW = timedelta(days=1)  # in which the chat page introduces what was added
 REFUSED_NEW = timedelta(minutes=10)  # in which it says why the newest file could not be read
 CONSIDERED = 6  # documents
+TOGETHER = timedelta(minutes=1)  # between files that were added at once
+MOST_SHOWN = 3  # of them, a line for each
+MOST_SENTENCE = 220  # characters of such a line
 MAX_NAME = 80  # characters of a document's name in the title of its summary
 
 
@@ -31,14 +35,20 @@ def show_newest(
 ) -> None:
     """Introduce the newest document of which there is something to say, if it was added a short time ago.
 
-    Where there is none, the newest of all says why it could not be read, for some minutes, unless it is one
-    of those `told` of elsewhere on the page.
+    Up to three that were added at once have a line each. Where there is none, the newest of all says why it
+    could not be read, for some minutes, unless it is one of those `told` of elsewhere on the page.
     """
     new = [record for record in records if record.replaces is None and _age(record) < NEW][:CONSIDERED]
     readable = (one for one in new if _can_introduce(one, here))
     refused = (one for one in new[:1] if _was_just_refused(one) and one.id not in told)
-    if (chosen := next(chain(readable, refused), None)) is not None:
-        with st.container(border=True, key="introduction", gap="small"):
+    if (chosen := next(chain(readable, refused), None)) is None:
+        return
+    at_once = (one for one in readable if chosen.created - one.created < TOGETHER)
+    shown = [chosen, *islice(at_once, MOST_SHOWN - 1)]
+    with st.container(border=True, key="introduction", gap="small"):
+        if len(shown) > 1:
+            _show_together(shown, here, open_document)
+        else:
             show(chosen, here, open_document)
 
 
@@ -102,6 +112,58 @@ def _show(document_id: str, here: Workspace, open_document: Open | None, *, live
         _show_made(record, job.latest or Introduction(), here, making=not job.done)
 
 
+def _show_together(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
+    """Show a line for each of some documents, and questions that one of them answers."""
+    live = not all(_has_ended(record, here) for record in records)
+    ids = [record.id for record in records]
+    st.fragment(_show_lines, run_every=TICK if live else None)(ids, here, open_document, live=live)
+
+
+@show_errors()
+def _show_lines(ids: Sequence[str], here: Workspace, open_document: Open, *, live: bool) -> None:
+    records = [record for id_ in ids if (record := _kept(id_, here)) is not None]
+    if live and all(_has_ended(record, here) for record in records):
+        st.rerun()  # without polling
+    offered: list[list[tuple[DocumentRecord, str]]] = []
+    for record in records:
+        made, said = _said_of(record, here)
+        with st.container(gap=None, key=f"introduction-line-{record.id}"):
+            action(
+                label(record.name, 90),
+                "description",
+                f"introduction-open-{record.id}",
+                open_document,
+                record.id,
+            )
+            st.markdown(said)
+        offered.append([(record, question) for question in made.questions])
+    asked = [pair for turn in zip_longest(*offered) for pair in turn if pair is not None][:MOST_QUESTIONS]
+    if asked:
+        st.caption(_("Suggested questions"))
+        _show_questions(asked, here)
+
+
+def _kept(document_id: str, here: Workspace) -> DocumentRecord | None:
+    try:
+        return here.library.documents.get(document_id)
+    except NotFound:
+        return None
+
+
+def _said_of(record: DocumentRecord, here: Workspace) -> tuple[Introduction, str]:
+    """Return what is known of a document, and its line: a sentence of it, or how far its reading is."""
+    if record.state == "refused":
+        return Introduction(), escape_text(
+            translated(record.reason or "") or _("This file could not be read.")
+        )
+    if record.state not in SEARCHABLE:
+        progress = here.ingest.progress(record.id)
+        return Introduction(), step_name(progress).capitalize() if progress else _("Waiting")
+    made = here.introduction(record.id).latest or Introduction()
+    first = next((made.summary[start:end] for start, end in sentences(made.summary)), "")
+    return made, label(first, MOST_SENTENCE)
+
+
 def _show_actions(record: DocumentRecord, here: Workspace, open_document: Open | None) -> None:
     if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
         summarise(record, here)
@@ -114,14 +176,14 @@ def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, m
         st.markdown(escape_text(made.summary))
     if made.questions:
         st.caption(_("Suggested questions"))
-        _show_questions(record, made.questions, here)
+        _show_questions([(record, question) for question in made.questions], here)
     if making:
         st.caption(_("Looking for questions that this document answers…"))
 
 
-def _show_questions(record: DocumentRecord, questions: Sequence[str], here: Workspace) -> None:
+def _show_questions(questions: Sequence[tuple[DocumentRecord, str]], here: Workspace) -> None:
     with st.container(gap="xsmall", key="introduction-questions"):
-        for number, question in enumerate(questions):
+        for number, (record, question) in enumerate(questions):
             if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
                 ask_about(record, question, here)
 

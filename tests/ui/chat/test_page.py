@@ -264,13 +264,39 @@ def test_the_document_that_the_next_chat_searches_is_introduced_and_no_other(pag
         list(here.library.index(id_))
         here.introduction(id_).wait(60)
     at = page()
-    assert "**two.txt**" in words(at)
+    assert "**two.txt**" not in words(at)  # both were added at once: a line for each
     at.session_state[NEXT] = ((), (ids[0],), (), ())
     at.run()
     assert "**one.txt**" in words(at) and "**two.txt**" not in words(at)
     at.session_state[NEXT] = ((), tuple(ids), (), ())
     at.run()
     assert "**one.txt**" not in words(at) and "**two.txt**" not in words(at)
+
+
+def test_files_added_at_once_have_a_line_each_and_questions_of_them_all(page: Page, here: Workspace):
+    texts = {
+        "mill.md": "The mill of Aldenburg was built in 1432 by the monks of the valley.",
+        "crane.md": "The crane of Busan was built in 1999 by a company from the city of Kobe.",
+        "empty.md": "",
+        "tower.md": "The tower of Ulm was opened in 1890 by the king and by the mayor of the town.",
+        "gate.md": "The gate of Lisbon was renovated in 1755 after the earthquake by its merchants.",
+    }
+    ids = {name: here.library.add(name, text.encode())[0].id for name, text in texts.items()}
+    for id_ in ids.values():
+        here.ingest.start(id_)
+        settled(here, id_)
+        if here.library.documents.get(id_).state != "refused":
+            here.introduction(id_).wait(60)
+    at = page()
+    labels = {button.key: button.label for button in at.button if button.key}
+    lines = [name for name, id_ in ids.items() if f"introduction-open-{id_}" in labels]
+    assert lines == ["crane.md", "tower.md", "gate.md"]  # of those that were read, the newest three
+    assert "built in 1999 by a company" in words(at) and "built in 1432" not in words(at)
+    asked = [labels[f"introduction-ask-{number}"] for number in range(3)]
+    assert [question.split()[3] for question in asked] == ["gate", "tower", "crane"]
+    at.button(key="introduction-ask-1").click().run()
+    (chat,) = here.conversations.list()
+    assert here.choices.documents(chat.id) == {ids["tower.md"]}
 
 
 def nothing_found(here: Workspace, chat: str, *, searched_in: str | None = None, unread: str = "") -> str:
