@@ -250,14 +250,22 @@ _JAPANESE_WHEN = re.compile(
     rf"^(?P<subject>[^、,()（）]{{2,25}}?)は、?[^。]*?\d{{4}}年[^。、]*?に(?P<made>{_JAPANESE_DEED})(?P<be>され|しました|した。)"
 )
 _JAPANESE_UNIT = "個|人|名|台|隻|トン|件|冊|か所|頭|回|社|校|本"
-_JAPANESE_NUMBER = r"(?:約)?\d[\d,.]*(?:[千万億兆](?:\d[\d,.]*)?)*"
+_JAPANESE_NUMBER = r"(?:約|金)?\d[\d,.，．]*(?:[千万億兆](?:\d[\d,.，．]*)?)*"
 _JAPANESE_MANY = re.compile(
     rf"^(?P<when>\d{{4}}年)(?:に|、)(?P<subject>[^、,()（）\d]{{2,20}}?)は{_JAPANESE_NUMBER}(?P<unit>{_JAPANESE_UNIT})の"
     r"(?P<noun>[^、。\d]{1,12})を(?P<verb>[^、。]{1,12}?)(?P<end>ました|した)。$"
 )
 _JAPANESE_AMOUNT = re.compile(
-    rf"^(?P<when>\d{{4}}年(?:度|末)?の)?(?P<subject>[^、,()（）]{{2,25}}?)は(?P<each>1日|1か月|年間)?"
-    rf"{_JAPANESE_NUMBER}(?P<unit>{_JAPANESE_UNIT}|円|ドル)(?:です|である|でした|だった|で、)"
+    rf"^(?P<when>\d{{4}}年(?:度|末)?の)?(?P<subject>[^、,()（）]{{2,25}}?)は、?(?P<each>1日|1か月|年間|月額|年額)?"
+    rf"{_JAPANESE_NUMBER}(?P<unit>{_JAPANESE_UNIT}|円|ドル)(?:です|である|でした|だった|で、|とする|とし、)"
+)
+_JAPANESE_COUNT = r"[\d一二三四五六七八九十]+"
+_JAPANESE_ARTICLE = re.compile(
+    rf"^第{_JAPANESE_COUNT}条(?:の{_JAPANESE_COUNT})?\s*(?:[（(][^）)]{{1,20}}[）)])?\s*"
+)
+_JAPANESE_DAY = r"(?:\d{4}|(?:令和|平成)[\d元]+)年\d{1,2}月\d{1,2}日"
+_JAPANESE_TERM = re.compile(
+    rf"^(?P<subject>[^、,()（）]{{2,25}}?)は、?{_JAPANESE_DAY}から(?:起算して)?、?{_JAPANESE_DAY}まで"
 )
 _JAPANESE_MONEY = ("円", "ドル")
 _JAPANESE_WHAT = re.compile(
@@ -269,6 +277,7 @@ _JAPANESE_UNCLEAR = re.compile(
 
 
 def _ask_japanese(sentence: str, _: str) -> str:
+    sentence = _JAPANESE_ARTICLE.sub("", sentence)  # of a contract
     if found := _JAPANESE_WHEN.match(sentence):
         if not _JAPANESE_UNCLEAR.search(found["subject"]):
             deed = "されましたか" if found["be"] == "され" else "しましたか"
@@ -276,6 +285,8 @@ def _ask_japanese(sentence: str, _: str) -> str:
     elif (found := _JAPANESE_MANY.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
         asked = f"{found['verb']}{'ましたか' if found['end'] == 'ました' else 'しましたか'}。"
         return f"{found['subject']}は{found['when']}に{found['noun']}を何{found['unit']}{asked}"
+    elif (found := _JAPANESE_TERM.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
+        return f"{found['subject']}はいつからいつまでですか。"
     elif (found := _JAPANESE_AMOUNT.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
         asked = "いくら" if found["unit"] in _JAPANESE_MONEY else f"何{found['unit']}"
         return f"{found['when'] or ''}{found['subject']}は{found['each'] or ''}{asked}ですか。"
