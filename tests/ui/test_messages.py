@@ -27,7 +27,7 @@ NAMES = {"Footnote", "Pasted text.md", "Open WebUI", "Markdown", "Say yes.", "MR
     "The page that you have requested does not seem to exist. Running the app's main page.",
     "Streamlit server is not responding. Are you connected to the internet?",
     "Is Streamlit still running? If you accidentally stopped Streamlit, just restart it in your terminal:",
-    *("footnote backup FILE", "footnote --data FOLDER restore FILE"),
+    *("footnote --data {folder} backup FILE", "footnote --data FOLDER restore FILE"),
     *("RecursiveCharacterTextSplitter", "MarkdownHeaderTextSplitter", "Ctrl+Shift+O"),
     *("Accept-Language", "{} · Footnote"),
     *("Recall@1", "Recall@5", "Recall@10"),

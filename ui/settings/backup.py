@@ -1,29 +1,27 @@
 """Data and backup in the settings: the folder, the automatic backups, and the commands."""
 
+import shlex
+
 import streamlit as st
 
 from rag.i18n import _, ngettext
 from rag.settings import Settings
 from ui.components.markdown import code
 
-BACKUP, RESTORE = "footnote backup FILE", "footnote --data FOLDER restore FILE"
+BACKUP, RESTORE = "footnote --data {folder} backup FILE", "footnote --data FOLDER restore FILE"
 
 
 def show_backup(settings: Settings) -> None:
     """Show the folder of the data, and the backups by the clock or how to have them."""
     with st.expander(_("Data and backup"), key="data-and-backup"):
-        st.markdown(
-            _(
-                "Documents, chats and settings are in the folder {folder}.",
-                folder=code(str(settings.data.resolve())),
-            )
-        )
+        folder = str(settings.data.resolve())
+        st.markdown(_("Documents, chats and settings are in the folder {folder}.", folder=code(folder)))
         st.markdown(_scheduled(settings))
         st.markdown(
             _(
                 "On the command line of this computer, {backup} writes everything into one file, and "
                 "{restore} brings it back into an empty folder.",
-                backup=code(BACKUP),
+                backup=code(BACKUP.format(folder=shlex.quote(folder))),
                 restore=code(RESTORE),
             )
         )

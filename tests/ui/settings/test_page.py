@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
@@ -66,3 +67,7 @@ def test_an_address_of_a_reranker_that_is_none_is_named(page: Page, here: Worksp
     next(button for button in at.button if button.key == "save-reranking").click().run()
     assert "RERANK_BASE_URL" in at.error[0].value.replace("\\", "")
     assert services.services().settings.rerank_base_url is None
+
+
+def test_the_command_of_a_backup_names_the_folder_of_the_data(page: Page, tmp_path: Path):
+    assert f"footnote --data {tmp_path / 'data'} backup FILE" in words(page("settings"))
