@@ -86,7 +86,9 @@ _YEAR = r"(?:1\d|20)\d\d"
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = rf"(?:(?:\d{{1,2}}\s+)?(?:{_MONTH})\s+(?:\d{{1,2}},\s+)?)?{_YEAR}"
 _DATED = re.compile(rf"^(?P<when>(?:In|During) {_DATE}),? (?P<rest>\w.*)", re.S)
-_NUMBER = r"(?:[$€£¥]\s?)?\d[\d,.]*(?:\s?(?:%|percent|thousand|million|billion|trillion))?"
+_NUMBER = (
+    r"(?:[$€£¥]\s?|(?:EUR|USD|GBP|CHF) )?\d[\d,.]*(?:\s?(?:%|percent|thousand|million|billion|trillion))?"
+)
 _SUBJECT = r"(?P<subject>(?:The |An? )?[A-Z][^,;:()]{2,80}?)"
 _MADE = (
     "built|founded|established|opened|created|introduced|released|completed|launched|acquired|formed|"

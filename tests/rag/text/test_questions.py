@@ -15,6 +15,7 @@ from rag.text.questions import heading_question, sentence_questions, table_quest
         ),
         ("The second quay cost $30 million.", "How much did the second quay cost?"),
         ("A ship under 100 metres pays 240 euros a day.", "How much does a ship under 100 metres pay?"),
+        ("The monthly rent is EUR 1,200.", "What is the monthly rent?"),
         ("Automotive revenue was $261 million.", "What was Automotive revenue?"),
         ("AutoGen is an open-source framework for agents.", "What is AutoGen?"),
         ("세운상가는 1968년 김수근이 설계하여 완공되었다.", "세운상가는 언제 완공되었습니까?"),
