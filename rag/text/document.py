@@ -11,6 +11,7 @@ from rag.i18n import N_
 OPEN_XML = "application/vnd.openxmlformats-officedocument."
 BETWEEN_PAGES = "\n\n"
 EMPTY = N_("is empty. Save it again in its program, then add it.")
+WORDLESS = N_("holds no text.")
 LOCKED = N_("is locked with a password. Save it without one and add it again.")
 CERTIFIED = N_("is protected by a certificate. Save it without one and add it again.")
 _NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")

@@ -12,7 +12,7 @@ from rag.i18n import N_
 from rag.ingest.parsers import archive, old_office, sandbox
 from rag.ingest.parsers.attached import FilesInside, with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
-from rag.text.document import CERTIFIED, EMPTY, LOCKED, LoadedDocument, shown
+from rag.text.document import CERTIFIED, EMPTY, LOCKED, WORDLESS, LoadedDocument, shown
 
 __all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
 
@@ -89,12 +89,12 @@ def load_steps(
 
 
 def is_final(reason: str) -> bool:
-    """Return True for a refusal that only another file changes: this one is empty, or locked.
+    """Return True for a refusal that only another file changes: this one is empty, blank, or locked.
 
     >>> is_final(f"a.pdf {LOCKED}"), is_final("a.pdf took too long to read.")
     (True, False)
     """
-    return reason.endswith((EMPTY, LOCKED, CERTIFIED))
+    return reason.endswith((EMPTY, WORDLESS, LOCKED, CERTIFIED))
 
 
 def unpack(

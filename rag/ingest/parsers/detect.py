@@ -11,7 +11,7 @@ from rag.ingest.parsers.file_properties import with_properties
 from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
-from rag.text.document import EMPTY, LOCKED, LoadedDocument
+from rag.text.document import EMPTY, LOCKED, WORDLESS, LoadedDocument
 
 MAX_TEXT = 50_000_000  # bytes of UTF-8, as many as the largest upload has; three copies are in memory once
 
@@ -133,7 +133,7 @@ def parse(path: Path, name: str) -> LoadedDocument:
             )
         )
     if document.is_whole and not any(character.isalnum() for character in document.text):
-        raise DocumentRefused(N_("holds no text."))
+        raise DocumentRefused(WORDLESS)
     return document
 
 

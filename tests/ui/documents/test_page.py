@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag.text.document import EMPTY, LOCKED
+from rag.text.document import EMPTY, LOCKED, WORDLESS
 from rag.workspace import Workspace
 from storage.accounts import People
 from storage.records import ChunkSpan
@@ -74,7 +74,7 @@ def test_a_document_that_was_refused_can_be_read_again(page: Page, here: Workspa
     assert (row["status"], row["note"], row["retry"]) == ("Ready", "", False)
 
 
-@pytest.mark.parametrize("refusal", [EMPTY, LOCKED])
+@pytest.mark.parametrize("refusal", [EMPTY, WORDLESS, LOCKED])
 def test_a_file_that_is_empty_or_locked_is_not_offered_to_be_read_again(
     page: Page, here: Workspace, refusal: str
 ):
