@@ -113,29 +113,6 @@ def test_a_reload_and_a_second_tab_rejoin_the_stream(
     assert [state for state, _ in stored(with_model)[before:]] == ["complete"]
 
 
-def test_the_end_of_reading_is_seen_while_an_answer_is_written(visitor: Visitor, fake: FakeLLM):
-    page = visitor.page
-    text = "The pilot boat of pier {number} left at noon, and came back with the mail of two ships.\n\n" * 40
-    files = [
-        {
-            "name": f"pier{number}.md",
-            "mimeType": "text/markdown",
-            "buffer": text.format(number=number).encode(),
-        }
-        for number in range(6)
-    ]
-    clip = page.locator('[data-testid="stChatInput"] input[type=file]').first
-    again(lambda patience: clip.set_input_files(files, timeout=patience), page.get_by_text("pier5.md"))
-    fake.reply(HELD)
-    visitor.ask("What did the pilot boat bring?")
-    expect(visitor.answers().last).to_contain_text("The harbour")
-    expect(page.locator('[class*="st-key-stop-"] button')).to_be_attached()  # the page is drawn around it
-    expect(page.locator('.st-key-ingest [role="progressbar"]')).to_have_count(0)
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    fake.released.set()
-    visitor.finished(1)
-
-
 COUNT_SHIFTS = """() => {
   window.shifted = 0;
   new PerformanceObserver((list) => {
@@ -309,3 +286,26 @@ def test_a_model_that_is_away_is_named_and_the_question_kept(visitor: Visitor, f
     expect(visitor.answers().last).to_contain_text("This answer could not be finished.")
     expect(visitor.answers().last.get_by_role("button", name="Retry")).to_be_visible()
     expect(visitor.page.get_by_text("Traceback", exact=False)).to_have_count(0)
+
+
+def test_the_end_of_reading_is_seen_while_an_answer_is_written(visitor: Visitor, fake: FakeLLM):
+    page = visitor.page
+    text = "The pilot boat of pier {number} left at noon, and came back with the mail of two ships.\n\n" * 40
+    files = [
+        {
+            "name": f"pier{number}.md",
+            "mimeType": "text/markdown",
+            "buffer": text.format(number=number).encode(),
+        }
+        for number in range(6)
+    ]
+    clip = page.locator('[data-testid="stChatInput"] input[type=file]').first
+    again(lambda patience: clip.set_input_files(files, timeout=patience), page.get_by_text("pier5.md"))
+    fake.reply(HELD)
+    visitor.ask("What did the pilot boat bring?")
+    expect(visitor.answers().last).to_contain_text("The harbour")
+    expect(page.locator('[class*="st-key-stop-"] button')).to_be_attached()  # the page is drawn around it
+    expect(page.locator('.st-key-ingest [role="progressbar"]')).to_have_count(0)
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    fake.released.set()
+    visitor.finished(1)
