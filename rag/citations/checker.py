@@ -103,7 +103,7 @@ COSTS = {
     "extra sentence": 0.03,
     "name from further away": 0.15,
     "word in a row": 0.05,
-    "unsaid time": 0.25,
+    "unsaid time": 1.0,  # a time that counts from another is none where the words do not say it
     "few words": 0.1,
 }
 FEW_WORDS = 6

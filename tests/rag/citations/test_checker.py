@@ -218,6 +218,17 @@ def test_the_more_of_a_statement_is_in_the_source_the_sooner_it_is_verified(clai
     assert Checker([passage(source)]).check(claim).status == status
 
 
+def test_a_time_that_counts_from_another_is_none_of_a_source_that_does_not_say_it():
+    checker = Checker([
+        passage(
+            "The yearly premium for this period is £310.40 including a tax of 12%. The premium for the period"
+            " before, 1 March 2025 to 28 February 2026, was £295.75."
+        )
+    ])  # fmt: skip
+    assert checker.check("The yearly premium a year before was £310.40.").status == "related"
+    assert checker.check("The yearly premium for this period is £310.40.").status == "verified"
+
+
 def test_a_number_of_one_company_is_not_that_of_another() -> None:
     text = (
         "Net sales for the three months ended July 1, 2023 (dollars in millions):\n\n"
