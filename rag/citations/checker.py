@@ -15,7 +15,14 @@ from typing import Literal, Protocol
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
-from rag.citations.claims import JOINT_WEIGHT, Sentence, find_contradiction, in_its_words, joined
+from rag.citations.claims import (
+    JOINT_WEIGHT,
+    Sentence,
+    find_contradiction,
+    in_its_words,
+    joined,
+    other_number,
+)
 from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup, TableText
 from rag.citations.periods import periods
@@ -95,6 +102,7 @@ OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
+DIFFERS = 0.8  # least score of a sentence that a claim would have with one number of it exchanged
 FLOOR = 0.5  # least share of a sentence's words in the words that a reader quotes for it
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
@@ -205,6 +213,8 @@ class Checker:
         found = self._check_prose(bare, among)
         if found.status != "verified" and read is None:
             found = self._check_parts(bare, among) or self._check_calculated(bare, among) or found
+        if found.status != "verified" and read is None:
+            return self._check_other_number(bare, among) or found
         if read is None or found.score == VERBATIM:
             return found
         return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
@@ -300,6 +310,24 @@ class Checker:
             if among is None or number in among
         )
         return next((one for one in found if one is not None), None)
+
+    def _check_other_number(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
+        """Return the sentence that would verify a claim if one number of it were the sentence's own."""
+        claim = Sentence(sentence, 0, len(sentence))
+        for number, text in enumerate(self._passages, 1):
+            for unit in text.units if among is None or number in among else ():
+                if claim.share(unit.words) < RELATED or self._tables.touches(
+                    Span(number, unit.start, unit.end)
+                ):
+                    continue
+                if (pair := other_number(claim, unit)) is not None:
+                    said = unit.text[pair[1].start : pair[1].end].strip()
+                    told = f"{sentence[: pair[0].start]}{said}{sentence[pair[0].end :]}"
+                    found = self._check_prose(told, {number})
+                    inside = unit.start <= found.start and found.end <= unit.end
+                    if found.status == "verified" and inside and found.score >= DIFFERS:
+                        return replace(found, status="differs", said=said)
+        return None
 
     def _check_prose(self, sentence: str, among: Collection[int] | None) -> Evidence:
         claim = Sentence(sentence, 0, len(sentence))
@@ -634,7 +662,9 @@ def _forms(claim: Sentence, given: Collection[str]) -> float:
 
 def _cost(claim: Sentence, units: Sequence[Sentence], given: Collection[str], above: Sentence) -> float:
     absent = [name for name in claim.names if not any(unit.holds(name) for unit in (*units, above))]
-    unsaid = _UNSAID_TIME.search(claim.text) and not any(_UNSAID_TIME.search(unit.text) for unit in units)
+    stating = [unit for unit in units if any(q.fits(o) for q in claim.quantities for o in unit.quantities)]
+    timed = any(_UNSAID_TIME.search(unit.text) for unit in stating or units)
+    unsaid = _UNSAID_TIME.search(claim.text) and not timed
     return (
         COSTS["extra sentence"] * (len(units) - 1)
         + COSTS["name from further away"] * len(absent)

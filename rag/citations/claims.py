@@ -24,7 +24,7 @@ from rag.citations.logic import (
     turns,
 )
 from rag.citations.periods import StatedTime, periods
-from rag.citations.quantities import Quantity, undated
+from rag.citations.quantities import Quantity, same_unit, undated
 from rag.citations.words import content_words, tokens_of
 from rag.text.facts import (
     NUMBER,
@@ -531,6 +531,19 @@ def _other_number(
     if _exchanged_numbers(claim.quantities, anchor.quantities) or _other_time(claim, anchor, window, passage):
         return True
     return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+
+
+def other_number(claim: Sentence, source: Sentence) -> tuple[Quantity, Quantity] | None:
+    """Return the one number of a claim that a source does not state, and the only one it may be instead.
+
+    >>> pair = other_number(Sentence("The fee is £9.", 0, 14), Sentence("The fee is £8 in 2024.", 0, 22))
+    >>> [str(one.value) for one in pair or ()]
+    ['9', '8']
+    """
+    wrong = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
+    left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities)]
+    able = [p for p in left if len(wrong) == 1 and same_unit(wrong[0].unit, p.unit) and not p.bound]
+    return (wrong[0], able[0]) if len(able) == 1 and not wrong[0].bound else None
 
 
 _RESPECTIVELY = re.compile(r"\brespectively\b|각각|それぞれ|分别|分別", re.IGNORECASE)

@@ -221,8 +221,8 @@ def test_the_more_of_a_statement_is_in_the_source_the_sooner_it_is_verified(clai
 def test_a_time_that_counts_from_another_is_none_of_a_source_that_does_not_say_it():
     checker = Checker([
         passage(
-            "The yearly premium for this period is £310.40 including a tax of 12%. The premium for the period"
-            " before, 1 March 2025 to 28 February 2026, was £295.75."
+            "The yearly premium for this period is £310.40 including a tax of 12%. The premium for the"
+            " previous period, 1 March 2025 to 28 February 2026, was £295.75."
         )
     ])  # fmt: skip
     assert checker.check("The yearly premium a year before was £310.40.").status == "related"
@@ -319,4 +319,25 @@ def test_a_companys_name_says_whose_table_it_is_and_no_other_ones():
 def test_a_sentence_is_closer_than_the_heading_above_it():
     text = "# Deposit\n\nThe Tenant has paid a deposit of £12,000.\n"
     found = Checker([passage(text)]).check("The deposit is £15,000.")
-    assert found.status == "related" and text[found.start : found.end].startswith("The Tenant")
+    assert (found.status, found.said) == ("differs", "£12,000")
+    assert text[found.start : found.end].startswith("The Tenant")
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The crane lifts 95 tonnes and was built in Kobe.", "80"),
+        ("The ferry sails at 7 and at 10 o'clock.", ""),  # which of its numbers is meant is not sure
+        ("The barge lifts 95 tonnes and was built in Kobe.", ""),
+        ("The crane lifts more than 95 tonnes and was built in Kobe.", ""),
+        ("기중기는 고베에서 제작되었고 95톤을 들어 올린다.", "80"),
+        ("クレーンは神戸で製造され、95トンを持ち上げる。", "80"),
+    ],
+)
+def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, said: str):
+    text = (
+        "The crane lifts 80 tonnes and was built in Kobe. The ferry sails at 6 and at 8 o'clock. "
+        "기중기는 고베에서 제작되었고 80톤을 들어 올린다. クレーンは神戸で製造され、80トンを持ち上げる。"
+    )
+    found = Checker([passage(text)]).check(claim)
+    assert found.said.rstrip("톤トン") == said and (found.status == "differs") == bool(said)

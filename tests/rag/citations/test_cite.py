@@ -218,7 +218,7 @@ def test_a_marker_beside_what_its_passage_does_not_say_is_kept_but_not_verified(
     answer = "The bridge carries 99,000 vehicles a day [1]. Cats sleep a lot [1]."
     text, (wrong, foreign) = cite(answer, [passage(ENGLISH)])
     assert text == answer
-    assert (wrong.marker, wrong.status) == (1, "related")
+    assert (wrong.marker, wrong.status, wrong.note) == (1, "differs", "48,500")
     assert (foreign.marker, foreign.status, foreign.quote) == (1, "unsupported", "")
 
 
