@@ -117,6 +117,8 @@ COSTS = {
 FEW_WORDS = 6
 NOT_CALCULATED = ("name", "denial", "quantifier", "mode", "condition", "role")
 """Contradictions that a calculated number does not explain."""
+_COPULA = re.compile(r"(?:이다|입니다|이에요|예요|である|です)[.。!?！？ ]*\Z")
+_TOPIC = re.compile(r"[가-힣](?:은|는|이|가) |[はが]")
 _DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
 _UNSAID_TIME = re.compile(
     r"\b(?:(?:the|that|this) (?:same|following|previous|next|latter|former)\b|that (?:year|month|day|time)\b"
@@ -521,7 +523,7 @@ class _ParsedPassage:
 
         Rows of `tables` are no evidence.
         """
-        verbatim = self._verbatim(claim)
+        verbatim = self._verbatim(claim) or self._with_other_ending(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
         refuted = 0.0
@@ -595,6 +597,15 @@ class _ParsedPassage:
             return None
         cut = claim.folded[:1].isdigit() and _DIGIT_BEFORE.search(self.text[: span[0]])
         return None if cut or self._denied(*span) else span
+
+    def _with_other_ending(self, claim: Sentence) -> tuple[int, int] | None:
+        """Return the span of a Korean or Japanese "A is B" whose words end otherwise: "으로 한다"."""
+        bare = _COPULA.sub("", claim.folded)
+        span = self.folded.find(bare) if bare != claim.folded and _TOPIC.search(bare) else None
+        unit = next((one for one in self.units if span and one.start <= span[0] and span[1] <= one.end), None)
+        if span is None or unit is None or self._denied(*span):
+            return None
+        return None if find_contradiction(claim, unit, [unit], [*self.units, self.above]) else span
 
     def _denied(self, start: int, end: int) -> bool:
         """Return True where the sentence around a span denies or qualifies it: "It is not true that ..."."""

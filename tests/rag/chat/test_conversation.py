@@ -204,7 +204,7 @@ def test_passages_that_the_model_has_no_room_for_are_counted_in_the_trace(conver
 
 
 def test_what_was_written_before_a_stop_is_checked(conversations, fake_llm):
-    said = "It was built in 1432. The moat is two metres deep. And the ke"
+    said = "It was built in 1432. The cooks are never at rest. And the ke"
     fake_llm.reply(Reply(pieces=(said, " eper"), hold_after=1))
     with LLM(LLMSettings(fake_llm.url, "fake", timeout=30, idle_timeout=30)) as llm:
         conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm, reading_seconds=5))
@@ -216,9 +216,9 @@ def test_what_was_written_before_a_stop_is_checked(conversations, fake_llm):
         assert list(conversation.check(turn.answer_id)) == []  # a stop stops the reader, too
     answer = conversations.messages(chat)[-1]
     assert (answer.state, answer.model) == ("stopped", "fake") and fake_llm.readings == []
-    assert answer.content == "It was built in 1432. The moat is two metres deep. And the ke"
+    assert answer.content == "It was built in 1432. The cooks are never at rest. And the ke"
     stated = [answer.content[one.answer_start : one.answer_end] for one in answer.citations]
-    assert stated == ["It was built in 1432.", "The moat is two metres deep."]
+    assert stated == ["It was built in 1432.", "The cooks are never at rest."]
     assert not any(one.status == "verified" for one in answer.citations[1:])
 
 

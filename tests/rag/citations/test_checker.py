@@ -341,3 +341,23 @@ def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, sa
     )
     found = Checker([passage(text)]).check(claim)
     assert found.said.rstrip("톤トン") == said and (found.status == "differs") == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("월 차임은 1,750만 원이다.", "verified"),
+        ("월 차임은 1,750만 원입니다.", "verified"),
+        ("관리비는 90만 원이다.", "related"),
+        ("연체이자는 연 8%이다.", "related"),
+        ("賃料は月額50万円です。", "verified"),
+        ("管理費は5万円です。", "related"),
+    ],
+)
+def test_what_a_sentence_says_before_another_ending_is_verified(claim: str, status: str):
+    text = (
+        "보증금은 3억 원으로 하고, 월 차임은 1,750만 원(부가가치세 별도)으로 하며 매월 낸다. "
+        "관리비는 90만 원 이상으로 한다. 연체이자는 연 8%가 아니다. "
+        "賃料は月額50万円とする。管理費は5万円ではない。"
+    )
+    assert Checker([passage(text)]).check(claim).status == status
