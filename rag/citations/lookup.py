@@ -410,11 +410,12 @@ class TableLookup:
         )
 
     def _has_others(self, placed: _Placed) -> bool:
-        """Return True where a row has numbers of one time in several columns: by region, by level."""
+        """Return True where a row has numbers of one time and unit in several columns: by region, by level."""
         cell = placed.cell
         return any(
             p.table == placed.table and p.cell.row_start == cell.row_start and p.is_value
             and p.cell.periods == cell.periods and p.cell.column != cell.column
+            and p.cell.quantity.unit == cell.quantity.unit
             for p in self._cells
         )  # fmt: skip
 

@@ -316,6 +316,7 @@ BOILERS = "| Boiler | Heat | Tank |\n|---|---|---|\n| Calor 40 | 40 °C | 9.5 L 
         ("The tank of the Calor 60 holds 12 L.", ""),
         ("The Fervor boiler has a tank of 11 liters.", ""),
         ("The tank of the Calor 40 holds 12 litres.", "9.5"),
+        ("The Calor 60 holds 11 litres.", "12"),
     ],
 )
 def test_a_number_that_ends_a_rows_name_is_not_looked_up_and_litres_are_a_unit(claim: str, said: str):
