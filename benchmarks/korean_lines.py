@@ -1,8 +1,8 @@
 """Measure how PDFs of Korean articles keep their words over line ends.
 
 `python benchmarks/korean_lines.py KorQuAD_v1.0_dev.json` writes each article of the reported half as a PDF
-whose lines break inside words, one whose lines break between words, and one of these with a straight right
-margin.
+whose lines break inside words, one whose lines break between words, one of these with a straight right
+margin, and its first paragraph alone in both ways.
 """
 
 import json
@@ -120,7 +120,7 @@ def measure(articles: list[list[str]], wrap: Callable[[str], Lines], *, straight
 
 
 def main(path: Path) -> None:
-    """Print the shares of the three kinds of documents."""
+    """Print the shares of each kind of document."""
     pdfmetrics.registerFont(UnicodeCIDFont(FONT))
     articles = [
         [" ".join(part["context"].split()) for part in article["paragraphs"][:PARAGRAPHS]]

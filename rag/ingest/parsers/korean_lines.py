@@ -30,6 +30,8 @@ _PARTED = 0.29  # share of places between Korean letters that have a space
 # Share of line ends, of those that have no room for the next word, that have no room for a letter either:
 # where lines break inside words, and where they break between words.
 _TIGHT_INSIDE, _TIGHT_BETWEEN = 0.95, 0.45
+_SURE = 5.0  # log of the odds that lines break inside words, from which words are joined
+_ENTRY = re.compile(r"제\s?\d+\s?[조장절항]|\(?[가-하]\)\s|[가-하]\.\s|\(?\d{1,3}[.)]\s")
 
 
 class LineEnd(NamedTuple):
@@ -44,9 +46,11 @@ def may_run_on(before: str, after: str) -> bool:
 
     >>> may_run_on("이익은 37억 원", "으로"), may_run_on("줄었다.", "이익은"), may_run_on("in 2025", "and")
     (True, False, False)
+    >>> may_run_on("계약의 목적", "제2조 임대차 기간")
+    False
     """
     around = f"{before[-1:]} {after[:1]}"
-    return bool(_HANGUL.search(around) and _BETWEEN.search(around))
+    return not _ENTRY.match(after) and bool(_HANGUL.search(around) and _BETWEEN.search(around))
 
 
 def inside_words(pages: Sequence[tuple[str, Sequence[LineEnd]]]) -> list[list[int]]:
@@ -69,7 +73,7 @@ def _break_inside(ends: Iterable[tuple[bool, float]]) -> bool:
         )
         spaced = 1 / (1 + math.exp(-evidence))
         balance += math.log(inside / between) + math.log(_PARTED / max(spaced, 0.01))
-    return balance > 0
+    return balance > _SURE
 
 
 Context = tuple[str, str]
