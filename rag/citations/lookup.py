@@ -42,6 +42,7 @@ LEAST_LABEL = 0.5  # share of a row's label that a statement must name
 COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not named": 0.6, "section not named": 0.3,
          "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
 NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
+LONGEST_WORD = 40  # characters
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
 _WORD_BEFORE = re.compile(r"[^\W\d]+\s?\Z")
 _FISCAL_END = re.compile(
@@ -665,7 +666,7 @@ def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:
     told = claim[quantity.start : quantity.end + 2]
     if len(told.strip()) > quantity.end - quantity.start and told in labels:
         return True
-    before = _WORD_BEFORE.search(claim[: quantity.start])
+    before = _WORD_BEFORE.search(claim[max(0, quantity.start - LONGEST_WORD) : quantity.start])
     if before is None or not content_words(before[0]):
         return False
     name = re.escape(f"{before[0]}{claim[quantity.start : quantity.end].strip()}")

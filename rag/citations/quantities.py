@@ -34,14 +34,16 @@ _UNITS = {
     "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "년": "yr", "年": "yr", "hour": "h",
     "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "min": "min", "mins": "min", "분": "min", "分": "min", "h": "h", "hr": "h", "hrs": "h", "mph": "mph",
     "平方公里": "km2", "l": "l", "litre": "l", "litres": "l", "liter": "l", "liters": "l", "리터": "l", "リットル": "l",
-    "ml": "ml", "millilitres": "ml", "milliliters": "ml", "밀리리터": "ml", "ミリリットル": "ml", "gram": "g", "grams": "g",
-    "그램": "g", "グラム": "g", "cm": "cm", "centimetres": "cm", "centimeters": "cm", "센티미터": "cm", "センチメートル": "cm",
-    "mm": "mm", "millimetres": "mm", "millimeters": "mm", "밀리미터": "mm", "ミリメートル": "mm", "°c": "°C", "℃": "°C",
-    "°f": "°F", "kwh": "kWh", "kilowatt-hours": "kWh",
+    "ml": "ml", "millilitre": "ml", "millilitres": "ml", "milliliter": "ml", "milliliters": "ml", "밀리리터": "ml", "ミリリットル": "ml", "gram": "g", "grams": "g",
+    "그램": "g", "グラム": "g", "cm": "cm", "centimetre": "cm", "centimetres": "cm", "centimeter": "cm", "centimeters": "cm", "센티미터": "cm", "センチメートル": "cm",
+    "mm": "mm", "millimetre": "mm", "millimetres": "mm", "millimeter": "mm", "millimeters": "mm", "밀리미터": "mm", "ミリメートル": "mm", "°c": "°C", "℃": "°C",
+    "°f": "°F", "kwh": "kWh", "kilowatt-hours": "kWh", "kilowatt hours": "kWh", "degrees celsius": "°C",
+    "degrees fahrenheit": "°F",
 }  # fmt: skip
 _LENGTHS = {("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60}
 """How many of a shorter unit of time a longer one has."""
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
+_UNSAID = MONEY | {"l", "ml", "g", "cm", "mm", "°C", "°F", "kWh"}
 _WORDS = {word: value for value, word in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 )}  # fmt: skip
@@ -147,8 +149,8 @@ def _within(bound: str, limit: Decimal, value: Decimal, stated: str) -> bool:
 
 
 def same_unit(one: str, other: str) -> bool:
-    """Return True for the same unit, or money where one names no currency."""
-    return one == other or (not one and other in MONEY) or (not other and one in MONEY)
+    """Return True for the same unit, or where one names none, as a table whose header has it."""
+    return one == other or (not one and other in _UNSAID) or (not other and one in _UNSAID)
 
 
 def quantities(text: str) -> list[Quantity]:

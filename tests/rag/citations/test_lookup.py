@@ -328,3 +328,21 @@ def test_a_number_after_a_word_that_names_nothing_is_looked_up():
     boxes = "| Goods | Price |\n|---|---|\n| Screws in boxes of 60 | 12 |\n| Nails | 15 |\n"
     found = read("Nails have a price of 60.", boxes)
     assert found is not None and not found.holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "table", "said"),
+    [
+        ("The Fervor holds 11 litres.", "| Boiler | Volume (L) |\n|---|---|\n| Fervor | 11 |", ""),
+        ("The volume of the Fervor is 11.", "| Boiler | Volume |\n|---|---|\n| Fervor | 11 L |", ""),
+        (
+            "The weight of the Fervor is 500 grams.",
+            "| Boiler | Weight |\n|---|---|\n| Fervor | 700 g |",
+            "700",
+        ),
+        ("The heat of the Fervor is 55 degrees.", "| Boiler | Heat |\n|---|---|\n| Fervor | 55 °C |", ""),
+    ],
+)
+def test_a_unit_that_the_statement_or_the_table_leaves_out_is_the_others(claim: str, table: str, said: str):
+    found = read(claim, table)
+    assert found is not None and (found.holds, found.said) == (not said, said)
