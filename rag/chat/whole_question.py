@@ -101,7 +101,11 @@ _CONTAINERS = frozenset(
     )
 ) | {"문서", "파일", "자료", "보고", "고서", "논문", "文書", "資料", "報告", "告書", "論文", "本書"}
 _LISTED = frozenset(
-    tokens("listed named mentioned contained described defined given total all altogether", "en")
+    tokens(
+        "listed named mentioned contained described defined given saved total all altogether overall exactly"
+        " across whole entire anywhere please roughly about",
+        "en",
+    )
 )
 _ABOUT = re.compile(r"\babout\s*\?*$", re.IGNORECASE)
 _IN_DOCUMENT = re.compile(
@@ -210,7 +214,8 @@ def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, b
     for pattern in patterns:
         if found := pattern.match(question):
             parts = {name: part for name, part in found.groupdict().items() if part}
-            rest = frozenset(tokens(parts.pop("rest", ""))) - STOP_WORDS["en"] - _LISTED - _CONTAINERS
+            told = _IN_DOCUMENT.sub("", parts.pop("rest", "").rstrip(" ?.!"))
+            rest = frozenset(tokens(told)) - STOP_WORDS["en"] - _LISTED - _CONTAINERS
             name, part = next(iter(parts.items()), ("", ""))
             return part.strip(" \"'“”‘’「」『』"), name == "counted", bool(rest)
     return "", False, False

@@ -311,6 +311,7 @@ def _sentence_of(text: str, at: int) -> tuple[int, int]:
 
 
 _WORD = re.compile(r"[^\s(),;:]+")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _COUNTS = words_of(
     "one two three four five six seven eight nine ten eleven twelve dozen twenty thirty forty fifty hundred"
@@ -342,20 +343,39 @@ def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) ->
 def _is_counted_in(table: TableBlock, kind: frozenset[str]) -> bool:
     r"""Return True for a table with a column of numbers of the kind, or with a number in a row that names it.
 
+    A number below the name of a single thing is that thing's name: "Invoice".
+
     >>> [table] = read_tables("| Term | Meals served |\n|---|---|\n| Spring | 9,310 |")
     >>> [_is_counted_in(table, frozenset({word})) for word in ("meal", "term", "spring")]
     [True, False, True]
     """
-    headed = [at for at, cell in enumerate(table.header) if kind <= frozenset(tokens(cell))]
-    if headed:
-        return any(
-            _WHOLE.fullmatch(cell) for row in table.rows for cell in row.cells[headed[0] : headed[0] + 1]
-        )
+    counted = {at for row in table.rows for at, cell in enumerate(row.cells) if _is_count(cell)}
+    counted = {at for at in counted if at >= len(table.header) or _may_count(table.header[at])}
+    headed = next((at for at, cell in enumerate(table.header) if kind <= frozenset(tokens(cell))), None)
+    if headed is not None:
+        head = table.header[headed].strip().casefold()
+        return headed in counted and (head.endswith("s") or len(tokens(head)) > len(kind))
     return any(
-        any(kind <= frozenset(tokens(cell)) for cell in row.cells)
-        and any(_WHOLE.fullmatch(cell.strip()) for cell in row.cells)
+        any(_is_count(row.cells[at]) for at in counted if at < len(row.cells))
+        and any(kind <= frozenset(tokens(cell)) for cell in row.cells)
         for row in table.rows
     )
+
+
+_NAMES = frozenset(
+    tokens("year date day month number no id code sku page row chapter clause version", "en")
+) | {*("연도", "날짜", "일자", "번호", "쪽", "코드", "年", "年度", "日付", "番号", "ページ", "コード")}
+
+
+def _may_count(header: str) -> bool:
+    """Return True for a column whose numbers may count something; those of years and numbers are names."""
+    return _NAMES.isdisjoint(tokens(header)) and not any(
+        name in header for name in _NAMES if not name.isascii()
+    )
+
+
+def _is_count(cell: str) -> bool:
+    return _WHOLE.fullmatch(cell.strip()) is not None and _YEAR.fullmatch(cell.strip()) is None
 
 
 def _counts(thing: str, text: str) -> bool:

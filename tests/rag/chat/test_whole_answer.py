@@ -138,11 +138,22 @@ def test_a_number_that_a_table_states_is_quoted_rather_than_its_cells_counted(qu
     assert told in done.text and "found:" not in done.text
 
 
-def test_the_rows_of_a_table_of_the_kind_are_counted():
-    listed = "| Programme | Minutes |\n|---|---|\n| Eco | 205 |\n| Quick | 45 |\n"
+@pytest.mark.parametrize(
+    ("question", "listed", "items"),
+    [
+        ("How many programmes are there?", "| Programme | Minutes |\n|-|-|\n| Eco | 205 |\n| Quick | 45 |", "Eco"),
+        ("How many invoices are there?", "| Invoice | Sum |\n|-|-|\n| 1001 | 5.0 |\n| 1002 | 7.5 |", "1001"),
+        (
+            "How many suppliers are there across all documents?",
+            "Suppliers:\n\n- Acme\n- Brunn\n\n| Year | What |\n|---|---|\n| 1999 | First supplier signed |",
+            "Acme",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_table_or_a_list_names_is_counted(question: str, listed: str, items: str):
     held = [Passage("c3", "2", "ledger.md", "", None, "", 0, len(listed), listed)]
-    _, done, _ = asked("How many programmes are there?", held=held)
-    assert done.text.startswith("**2 found:**\n\n- Eco [1]\n- Quick [1]")
+    _, done, _ = asked(question, held=held)
+    assert done.text.startswith(f"**2 found:**\n\n- {items} [1]\n- ")
 
 
 @pytest.mark.parametrize("question", ["When does the lease begin?", "List all penguins"])
