@@ -124,17 +124,18 @@ def back_matter(texts: Sequence[str]) -> int:
 
 def _short_text(passages: Sequence[Passage], most: int) -> list[Pick]:
     """Return all sentences of a text that is its own summary; none of a longer one."""
-    picks, length = list[Pick](), 0.0
+    picks, told, length = list[Pick](), set[str](), 0.0
     for number, passage in enumerate(passages, 1):
         for start, end in sentences(passage.text):
             text = inert(passage.text[start:end])
-            if text.startswith(("|", "#")) or _OF_ITSELF.search(text):
+            if text.startswith(("|", "#")) or _OF_ITSELF.search(text) or text in told:
                 continue
+            told.add(text)
+            length += width(text)
             if _ENDS_WELL.search(text):
                 picks.append(Pick(number, start, end, 1.0, start, end))
-                length += width(text)
-                if len(picks) > most or length > SHORT:
-                    return []
+            if len(picks) > most or length > SHORT:
+                return []
     return picks
 
 

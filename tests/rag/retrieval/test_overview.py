@@ -39,6 +39,19 @@ def test_a_short_text_is_its_own_summary(told: list[str]):
     assert said == [one for one in told if one[-1] in ".。"]
 
 
+def test_the_only_sentence_of_a_long_list_is_not_its_summary():
+    text = "\n\n".join([*(f"Price of lamp {number} with a brass foot" for number in range(60)), "Thank you!"])
+    assert not any(
+        text[pick.start : pick.end] == "Thank you!" for pick in central_sentences([passage(1, text, "")])
+    )
+
+
+def test_a_sentence_of_every_page_is_quoted_once():
+    text = "Page one of many. The harbour opens at six.\n\nPage one of many. It closes at ten."
+    said = [text[pick.start : pick.end] for pick in central_sentences([passage(1, text, "")])]
+    assert said == ["Page one of many.", "The harbour opens at six.", "It closes at ten."]
+
+
 def test_a_longer_text_is_not_quoted_whole():
     text = " ".join(
         f"Ship {number} of the harbour of Brunn sails in the month of May." for number in range(9)
