@@ -250,11 +250,20 @@ def asks_for_overview(question: str) -> bool:
     return named <= _ENGLISH and bool(named or _WHOLES.search(question))
 
 
+_PART_OF_DATE = re.compile(
+    r"\b(?:by|until|till|since|from|before|after|years?|months?|century|decade)\b"
+    r"|까지|부터|이전|이후|몇 ?[년월]|연도|년도|まで|から|以前|以後|何[年月世]|年号",
+    re.IGNORECASE,
+)
+
+
 def asks_only_when(question: str) -> bool:
     """Return True for a question that asks for a date, and names nothing that it is the date of.
 
-    >>> [asks_only_when(one) for one in ("When?", "언제인가요?", "いつですか", "When is it due?")]
-    [True, True, True, False]
+    >>> [asks_only_when(one) for one in ("When?", "언제인가요?", "いつですか", "When is it due?", "By when?")]
+    [True, True, True, False, False]
     """
+    if _PART_OF_DATE.search(question):
+        return False
     left, dates = _ASKS["date"].subn(" ", question)
     return bool(dates) and not tokens(_OTHERS.sub(" ", left), "en")
