@@ -146,7 +146,8 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
             continue  # "tell me more" and "Summarise this document." name no subject
         seen: set[tuple[str, ...]] = {()}
         told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
-        for position, word in _naming(list(nouns(_without_periods(told[:MAX_CHARS]))), stemming):
+        words = list(nouns(_without_periods(told[:MAX_CHARS])))
+        for position, word in enumerate(words) if role == "user" else _naming(words, stemming):
             key = tuple(tokens(word, stemming))
             if key in seen:
                 continue
