@@ -93,6 +93,7 @@ def show_ingest(workspace: Workspace) -> Callable[[], None]:
     _ingest_strip(workspace, place)
     drawn = time.monotonic()
 
+    @show_errors()
     def draw_anew() -> None:
         nonlocal drawn
         if time.monotonic() - drawn >= INGEST_TICK:

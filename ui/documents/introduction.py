@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, takewhile, zip_longest
 
 import streamlit as st
 
@@ -43,8 +43,10 @@ def show_newest(
     refused = (one for one in new[:1] if _was_just_refused(one) and one.id not in told)
     if (chosen := next(chain(readable, refused), None)) is None:
         return
-    at_once = (one for one in readable if chosen.created - one.created < TOGETHER)
-    shown = [chosen, *islice(at_once, MOST_SHOWN - 1)]
+    earlier = new[new.index(chosen) + 1 :]
+    at_once = takewhile(lambda one: chosen.created - one.created < TOGETHER, earlier)
+    others = (one for one in at_once if _can_introduce(one, here))
+    shown = [chosen, *islice(others, MOST_SHOWN - 1)]
     with st.container(border=True, key="introduction", gap="small"):
         if len(shown) > 1:
             _show_together(shown, here, open_document)
