@@ -88,8 +88,8 @@ def test_labels_over_each_other_are_not_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        ["담당자 김철수 연락처 02-1234-5678", "담당자 이영희 연락처 02-1234-5679", "담당자 박민수 02-1234-5670"],
-        ["제1조 계약의 목적과 적용 범위", "제2조 임대차 기간과 갱신", "제3조 보증금과 차임", "제4조 관리비 부담"],
+        ["담당자 김철수 연락처 02-1234-5678", "담당자 이영희 02-1234-5679", "담당자 박민수 02-1234-5670"],
+        ["제1조 계약의 목적과 적용 범위", "제2조 임대차 기간과 갱신", "제3조 보증금", "제4조 관리비 부담"],
     ],
 )  # fmt: skip
 def test_lines_of_a_list_are_not_joined(tmp_path: Path, lines: list[str]) -> None:
