@@ -32,7 +32,7 @@ from rag.citations.asked import (
 )
 from rag.citations.logic import is_hedged
 from rag.citations.periods import StatedTime, agree, periods
-from rag.citations.quantities import MONEY, Quantity, quantities, same_unit, stated_scale
+from rag.citations.quantities import MEASURES, MONEY, Quantity, quantities, same_unit, stated_scale
 from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
 from rag.text.facts import negations
@@ -373,7 +373,8 @@ class TableLookup:
             for p in here
             if _comparable(asked.quantity, said.text, p.cell) and (p.is_value or asked.kind == "change")
         ]
-        best = self._best(said, asked, fitting, every)
+        measured = [p for p in fitting if asked.quantity.unit in MEASURES and p.cell.quantity.unit]
+        best = self._best(said, asked, measured or fitting, every)
         if asked.period is None and not (sure and len(best) > 1):
             latest = _latest_of(best)
             earlier = [p for p in best if p not in latest and _fits(asked.quantity, p, asked.lead)]
@@ -416,7 +417,7 @@ class TableLookup:
         return any(
             p.table == placed.table and p.cell.row_start == cell.row_start and p.is_value
             and p.cell.periods == cell.periods and p.cell.column != cell.column
-            and p.cell.quantity.unit == cell.quantity.unit
+            and same_unit(p.cell.quantity.unit, cell.quantity.unit)
             for p in self._cells
         )  # fmt: skip
 

@@ -43,7 +43,9 @@ _UNITS = {
 _LENGTHS = {("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60}
 """How many of a shorter unit of time a longer one has."""
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
-_UNSAID = MONEY | {"l", "ml", "g", "cm", "mm", "°C", "°F", "kWh"}
+MEASURES = frozenset({"l", "ml", "g", "cm", "mm", "°C", "°F", "kWh"})
+_UNSAID = MONEY | MEASURES
+_IN_BRACKETS = re.compile(r"[(（\[]\s?(?:in\s)?([^()（）\[\]]{1,20}?)\s?[)）\]]\s*\Z", re.IGNORECASE)
 _WORDS = {word: value for value, word in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 )}  # fmt: skip
@@ -151,6 +153,18 @@ def _within(bound: str, limit: Decimal, value: Decimal, stated: str) -> bool:
 def same_unit(one: str, other: str) -> bool:
     """Return True for the same unit, or where one names none, as a table whose header has it."""
     return one == other or (not one and other in _UNSAID) or (not other and one in _UNSAID)
+
+
+def headed_unit(header: str) -> str:
+    """Return the unit of measure that a column's header has in brackets; empty without one.
+
+    >>> headed_unit("Volume (L)"), headed_unit("Weight [in g]"), headed_unit("Loss (net)")
+    ('l', 'g', '')
+    """
+    found = _IN_BRACKETS.search(header)
+    name = found[1].lower() if found else ""
+    unit = "g" if name == "g" else _UNITS.get(name, "")
+    return unit if unit in MEASURES else ""
 
 
 def quantities(text: str) -> list[Quantity]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from rag.citations.periods import StatedTime, period_parts, periods
-from rag.citations.quantities import MONEY, Quantity, quantities, stated_scale
+from rag.citations.quantities import MONEY, Quantity, headed_unit, quantities, stated_scale
 from rag.text.tables import BAR
 
 MOST_CELLS = 4000  # of a passage
@@ -195,6 +195,7 @@ def _cell(
     if not row or len(read) != 1 or len(_LETTER.findall(cell)) > 14:
         return None
     quantity = _in_unit(read[0], cell, row, section, unit_text)
+    quantity = replace(quantity, unit=quantity.unit or headed_unit(column.text))
     told = [p for p in (column.period, *periods(row)) if p is not None]
     start = line.start + at
     return TableCell(

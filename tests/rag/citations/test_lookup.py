@@ -346,3 +346,14 @@ def test_a_number_after_a_word_that_names_nothing_is_looked_up():
 def test_a_unit_that_the_statement_or_the_table_leaves_out_is_the_others(claim: str, table: str, said: str):
     found = read(claim, table)
     assert found is not None and (found.holds, found.said) == (not said, said)
+
+
+WEATHER = "| Month | Mean heat (°C) | Rain (mm) | Days of fog |\n|---|---|---|---|\n| March | 2.8 | 51 | 12 |\n| May | 9.4 | 44 | 3 |\n"
+
+
+def test_a_measure_is_looked_up_in_the_column_whose_header_has_its_unit():
+    for true in ("March averages 2.8 °C and 12 days of fog.", "March has 51 mm of rain."):
+        found = read(true, WEATHER)
+        assert found is not None and found.holds
+    false = read("March has 44 mm of rain.", WEATHER)
+    assert false is not None and false.said == "51"
