@@ -1,12 +1,13 @@
 """Parts of an answer without a model: its best quote, the cards of the others, and text between them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.text.language import STOP_WORDS, without_particle
 from rag.text.tokenize import tokens
 from storage.records import Message
+from ui.components.markdown import VERBATIM
 
 _HANGUL = r"[가-힣]+"
 _HAN = r"[\u3400-\u9fff々]+|[ァ-ヺー]+"  # Katakana, too: words that are told apart by their script
@@ -80,32 +81,60 @@ def _parts(message: Message) -> Iterator[QuotePart]:
 def in_bold(text: str, question: str) -> str:
     """Return Markdown with the words of a question in bold: of Korean words the stem, of Japanese its nouns.
 
+    Code and addresses stay as they are. Words that follow on each other are one bold run: two would need
+    marks side by side, which Markdown shows as stars.
+
     >>> in_bold("The mill opened in 1932.", "When did the mill open?")
     'The **mill** **opened** in 1932.'
     >>> in_bold("It fell 1% to 1.2 million on May 1.", "May 1?")  # a number is marked as a whole
     'It fell 1% to 1.2 million on **May** **1**.'
-    >>> in_bold("계약 기간은 누구나 볼 수 있다.", "누구의 계약 기간인가요?")
-    '**계약** **기간**은 누구나 볼 수 있다.'
+    >>> in_bold("계약 기간은 누구나 볼 수 있다. 2분기", "누구의 2분기 계약 기간인가요?")
+    '**계약** **기간**은 누구나 볼 수 있다. **2분기**'
     """
+    shown, end = "", 0
+    for start, stop in _joined(_bold_spans(text, question)):
+        shown += f"{text[end:start]}**{text[start:stop]}**"
+        end = stop
+    return shown + text[end:]
+
+
+def _bold_spans(text: str, question: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the question's words in a text, in order."""
     found = list(_WORD.finditer(question))
     stems = [without_particle(word[0]) for word in found if word["hangul"] and not _ASKING.match(word[0])]
     runs = [word[0] for word in found if word["han"] and not _ASKING.match(word[0])]
     words = [word[0] for word in found if not (word["hangul"] or word["han"])]
     asked = frozenset(tokens(" ".join(words)))
-
-    def marked(match: re.Match[str]) -> str:
-        word = match[0]
+    verbatim = [match.span() for match in VERBATIM.finditer(text)]
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
+        if any(first < match.end() and start < last for first, last in verbatim):
+            continue
         if match["hangul"]:
             length = max((_same_beginning(stem, word) for stem in stems), default=0)
-            return f"**{word[:length]}**{word[length:]}" if length > 1 else word
-        if match["han"]:
-            return _bold_parts(word, runs)
-        if _NUMBER.fullmatch(word):
-            return f"**{word}**" if word in words else word
-        own = frozenset(tokens(word)) if word.casefold() not in STOP_WORDS["en"] else frozenset()
-        return f"**{word}**" if own & asked else word
+            yield from [(start, start + length)] if length > 1 else []
+        elif match["han"]:
+            yield from ((start + first, start + last) for first, last in _shared_parts(word, runs))
+        elif word in words if _NUMBER.fullmatch(word) else _is_asked(word, asked):
+            yield match.span()
 
-    return _WORD.sub(marked, text)
+
+def _is_asked(word: str, asked: frozenset[str]) -> bool:
+    return word.casefold() not in STOP_WORDS["en"] and bool(asked & frozenset(tokens(word)))
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans of which one begins where the other ends.
+
+    >>> _joined([(0, 1), (1, 3), (4, 5)])
+    [(0, 3), (4, 5)]
+    """
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and joined[-1][1] == start:
+            start = joined.pop()[0]
+        joined.append((start, end))
+    return joined
 
 
 def _same_beginning(one: str, other: str) -> int:
@@ -114,19 +143,19 @@ def _same_beginning(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _bold_parts(run: str, asked: Sequence[str]) -> str:
-    """Return a run of one script with what stands in one of the question in bold, from two characters on.
+def _shared_parts(run: str, asked: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield what of a run of one script stands in one of the question, from two characters on.
 
-    >>> _bold_parts("契約期間中", ["賃貸契約", "期間"])
-    '**契約期間**中'
+    >>> list(_shared_parts("契約期間中", ["賃貸契約", "期間"]))
+    [(0, 2), (2, 4)]
     """
-    shown, at = "", 0
+    at = 0
     while at < len(run):
         starts = [start for one in asked for start in _places(run[at : at + 2], one)]
         length = max((_same_beginning(rest, run[at:]) for rest in starts), default=0)
-        shown += f"**{run[at : at + length]}**" if length else run[at]
+        if length:
+            yield at, at + length
         at += length or 1
-    return shown.replace("****", "")
 
 
 def _places(pair: str, run: str) -> list[str]:

@@ -18,6 +18,8 @@ _SPECIAL = re.compile(r"[\\`*_\[\]<>#+\-=|$~:&!{}^]")
 _SHORTCODE = re.compile(r":(?=[\w+/-]+:)(?!\d+:)|:(?=material/)")
 _REPLACED = frozenset({"<->", "->", "<-", "--", ">=", "<=", "~="})
 _ADDRESS = re.compile(r"https?:/|www\.|[\w.+-]@[\w-]+\.", re.IGNORECASE)
+VERBATIM = re.compile(rf"`[^\n]*`|\S*(?:{_ADDRESS.pattern})\S*", re.IGNORECASE)
+"""Code and addresses, in which marks of bold text are text."""
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
@@ -92,9 +94,13 @@ def between_marks(inner: str, before: str = "x", after: str = "x") -> str:
     >>> between_marks("行く。", "", "彼は"), between_marks("It fell.", "", " So")
     ('行く。\u2060', 'It fell.')
     """
-    first, last = before[-1:].isalnum(), after[:1].isalnum()
-    opening = JOINER * (first and not inner[:1].isalnum())
-    return opening + inner + JOINER * (last and not inner[-1:].isalnum())
+    opening = JOINER * _needs_joiner(inner[:1], before[-1:])
+    return opening + inner + JOINER * _needs_joiner(inner[-1:], after[:1])
+
+
+def _needs_joiner(inside: str, outside: str) -> bool:
+    """Return True where a mark between two characters may not count: a sign inside, no space outside."""
+    return bool(outside.strip()) and not inside.isalnum()
 
 
 def join_inline(parts: Iterable[str]) -> str:
@@ -252,9 +258,12 @@ class _Blocks:
     def _inline(self, text: str) -> str:
         text = _IMAGE.sub(lambda m: _("{name} (image not shown)", name=m[1]), text)
         text = _LINK.sub(lambda m: f"{m[1]} ({m[2]})" if m[2] else m[1], text)
-        out, end = [], 0
+        out: list[str] = []
+        end = 0
         for match in _INLINE.finditer(text):
-            out += [escape_line(text[end : match.start()]), self._span(match, text)]
+            side_by_side = out and end == match.start() and out[-1].endswith("*")
+            out += [JOINER if side_by_side else escape_line(text[end : match.start()])]
+            out += [self._span(match, text)]
             end = match.end()
         return join_inline([*out, escape_line(text[end:])])
 

@@ -1,8 +1,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
 from storage.records import CitationRecord, Message
 from ui.chat.quotes import QuotePart, in_bold, quote_parts
+from ui.components.markdown import JOINER, safe_answer
 
 
 def message(*parts: tuple[str, int | None]) -> Message:
@@ -52,3 +57,43 @@ def test_a_question_word_is_not_bold_in_what_only_begins_like_it():
 def test_of_words_without_spaces_only_what_was_asked_is_bold():
     shown = in_bold("契約の期間は三年である。契約期間中は解約できない。", "契約期間は何年ですか？")
     assert shown == "**契約**の**期間**は三年である。**契約期間**中は解約できない。"
+
+
+PIECES = st.sampled_from(
+    [
+        *"2第の。“」(+°는 *_`$-\u3000\u0301",
+        *(
+            "분기",
+            "四半期",
+            "売上高",
+            "mill",
+            "sales",
+            "1.5%",
+            "नी",
+            "[1]",
+            "https://a.com/mill",
+            "mill@a.com",
+        ),
+    ]
+)
+TEXTS = st.lists(PIECES, min_size=1, max_size=12).map("".join).filter(lambda text: "**" not in text)
+
+
+def seen(markdown: str) -> str:
+    """What a reader sees of a text in Markdown."""
+    tokens = MarkdownIt().parse(markdown)
+    inline = (one for token in tokens for one in token.children or ())
+    return "".join(one.content or " " * (one.type in ("softbreak", "hardbreak")) for one in inline)
+
+
+@given(TEXTS, TEXTS)
+@example("2025年度第1四半期の売上高", "第1四半期の通販事業の売上高はいくらですか？")
+@example("김해 물류센터 증축에 2분기 중 23억 원", "2분기 사업")
+@example("See `mill 2`.", "mill 2")
+def test_no_mark_of_a_bold_word_is_seen(text: str, question: str):
+    assert "**" not in seen(safe_answer(in_bold(text, question))).replace(JOINER, "")
+
+
+def test_a_number_and_the_word_beside_it_are_one_bold_run():
+    assert in_bold("증축에 2분기 중", "2분기에?") == "증축에 **2분기** 중"
+    assert in_bold("第1四半期の", "1四半期") == "第**1四半期**の"
