@@ -389,7 +389,7 @@ def _made_with(
 
 
 def _reranked_with(settings: Settings) -> dict[str, Any]:
-    shown = {"order": "best first and last"} if settings.lost_in_the_middle_order else {}
+    shown = {"order": N_("best first and last")} if settings.lost_in_the_middle_order else {}
     name = reranker_name(settings)
     if name == NO_RERANKER:
         return shown

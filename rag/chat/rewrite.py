@@ -23,6 +23,7 @@ from rag.chat.relative_period import relative_period
 from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
 from rag.errors import Cancelled, LLMError
+from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.retrieval.fusion import normalised, theoretical_min_max, weighted
@@ -41,7 +42,6 @@ DEPTH = 30  # passages of each variant that are fused
 MAX_SENTENCE = 300  # characters of an answer's first sentence that are searched with the question
 MAX_ANSWER = 2000  # characters of an answer in which its first sentence is looked for
 CONVERSATION, TYPED = "conversation", "as typed"  # names of variants in `found_by`
-_BY_RULE = "The follow-up was completed by rule:"
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LABEL = re.compile(r"(?:standalone|rewritten)? ?question:\s*", re.IGNORECASE)
 _REWORK_REPLIES: dict[str, Rework] = {"LAST ANSWER": "form", "EARLIER ANSWERS": "recall"}
@@ -124,7 +124,7 @@ def rewritten(
     most = SMALL_MODEL_HISTORY_TOKENS if llm.settings.brief else HISTORY_TOKENS
     sent = fitting_turns(question, history, min(llm.settings.context_tokens - REWRITE_TOKENS, most))
     if not sent:
-        return "", f"{_BY_RULE} the last turn does not fit into what a model is shown to rewrite it."
+        return "", _TOO_LONG
     written, problem = "", ""
     until = time.monotonic() + seconds
     try:
@@ -137,18 +137,52 @@ def rewritten(
         if reworkable and written.strip(". ") in _REWORK_REPLIES:
             written = written.strip(". ")
         elif reason := rejection_reason(written, question, sent):
-            problem = f"{_BY_RULE} the language model's rewrite was not used, since {reason}."
+            problem = _rejected(reason)
     except Cancelled:
         if cancelled():
             raise
-        problem = f"{_BY_RULE} the language model took more than {seconds:g} seconds to rewrite it."
+        problem = _late(seconds)
     except LLMError as error:
-        problem = f"{_BY_RULE} the language model did not rewrite it. {error}"
-    trimmed = (
-        f"To rewrite it, the language model was shown the newest {len(sent)} of {len(history)} messages."
+        problem = _failed(error)
+    trimmed = _trimmed(len(sent), len(history)) if len(sent) < len(history) else ""
+    return "" if problem else written, "\n".join(filter(None, (problem, trimmed)))
+
+
+# Notes for the trace, each a line of its own
+_TOO_LONG = N_(
+    "The follow-up was completed by rule: the last turn does not fit into what a model is shown to rewrite "
+    "it."
+)
+
+
+def _rejected(reason: str) -> str:
+    return N_(
+        "The follow-up was completed by rule: the language model's rewrite was not used, since {reason}.",
+        reason=reason,
     )
-    notes = [problem, trimmed if len(sent) < len(history) else ""]
-    return "" if problem else written, " ".join(filter(None, notes))
+
+
+def _late(seconds: float) -> str:
+    return N_(
+        "The follow-up was completed by rule: the language model took more than {seconds} seconds to rewrite "
+        "it.",
+        seconds=f"{seconds:g}",
+    )
+
+
+def _failed(error: LLMError) -> str:
+    return N_(
+        "The follow-up was completed by rule: the language model did not rewrite it. {reason}",
+        reason=str(error),
+    )
+
+
+def _trimmed(shown: int, total: int) -> str:
+    return N_(
+        "To rewrite it, the language model was shown the newest {shown} of {total} messages.",
+        shown=shown,
+        total=total,
+    )
 
 
 # Check of a rewrite. Capitals and digits mark a name. Korean and Japanese have no capitals: there no noun may
@@ -167,17 +201,17 @@ def rejection_reason(written: str, question: str, history: Sequence[tuple[str, s
     'it names Bob, of whom or which nothing was said'
     """
     if not any(map(str.isalnum, written)):
-        return "it is empty"
+        return N_("it is empty")
     if len(written.splitlines()) > 1:
-        return "it is more than one line"
+        return N_("it is more than one line")
     if not _same_script(written, question, history):
-        return "it is in another language"
+        return N_("it is in another language")
     known = "\n".join([question, *(content for _, content in history)])
     said = frozenset(numbers(known))
     if new := [number for number in numbers(written) if number not in said]:
-        return f"it brings in the number {new[0]}"
+        return N_("it brings in the number {number}", number=new[0])
     if name := _new_name(written, known):
-        return f"it names {name}, of whom or which nothing was said"
+        return N_("it names {name}, of whom or which nothing was said", name=name)
     return ""
 
 

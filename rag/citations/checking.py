@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag.citations.checker import Checker, Evidence
 from rag.citations.cite import Citation, open_statements, recite
 from rag.citations.reader import MOST_STATEMENTS, Reply, StatementReader, supporting
+from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.passage import Passage
 
@@ -50,10 +51,16 @@ def check(
     yield Checking(len(told))
     found, reply = read_evidence([one.text for one in told], passages, reader, cancelled)
     verified = {told[at].start: evidence for at, evidence in found.items() if evidence.status == "verified"}
-    note = f"{len(verified)} of {len(told)} open statements verified by words that the model found."
+    note = str(
+        N_(
+            "{verified} of {total} open statements verified by words that the model found.",
+            verified=len(verified),
+            total=len(told),
+        )
+    )
     if reply.failure:
         log.warning("Statements were left as the code found them: %s", reply.failure)
-        note = f"{note} {reply.failure}"
+        note = f"{note}\n{reply.failure}"
     yield Checked(*recite(text, citations, passages, verified), note, reply.text)
 
 

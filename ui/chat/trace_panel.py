@@ -66,6 +66,7 @@ _SETTINGS = {
     "chosen_model": N_("Model chosen for this answer"),
     "context_tokens": N_("Context window, tokens"),
 }
+_JUDGES = {"llm": N_("the connected model"), "off": N_("none")}
 _INTERNAL = frozenset({"checker", "mixture"})
 """Figures of the checker and of the search: exports as JSON have them."""
 _NOT_RETRIEVERS = {
@@ -257,6 +258,11 @@ def settings(kept: Mapping[str, Any]) -> Iterator[str]:
     for name, value in kept.items():
         if name in _INTERNAL:
             continue
-        shown = retriever_name(str(value)) if name in ("retriever", "chosen_search") else str(value)
-        lines = " ".join(label(translated(line), 200) for line in shown.splitlines())
+        lines = " ".join(label(translated(line), 200) for line in _value(name, str(value)).splitlines())
         yield f"- {translated(_SETTINGS.get(name) or label(name, 40))}: {lines}"
+
+
+def _value(name: str, value: str) -> str:
+    if name in ("retriever", "chosen_search"):
+        return retriever_name(value)
+    return _JUDGES.get(value, value) if name == "judge" else value

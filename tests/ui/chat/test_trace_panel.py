@@ -1,5 +1,10 @@
+import re
+
+import pytest
+
 from rag.chat.conversation import OLDER
-from rag.i18n import in_language
+from rag.chat.rewrite import _late, _rejected, _trimmed, rejection_reason
+from rag.i18n import in_language, translated
 from ui.chat.trace_panel import settings
 
 
@@ -20,3 +25,20 @@ def test_a_long_line_is_cut_and_the_next_one_is_shown():
     kept = {"steps": f"Searched again for “{'x' * 400}”.\nStep 2 found nothing."}
     (steps,) = settings(kept)
     assert len(steps) < 300 and steps.endswith("Step 2 found nothing.")
+
+
+@pytest.mark.parametrize("language", ["ko", "ja"])
+def test_notes_on_a_rewrite_and_on_a_check_are_in_the_readers_language(language: str):
+    late, name = _late(15), rejection_reason("When did Bob join?", "When did she join?", [("user", "Ann?")])
+    kept = {
+        "rephrasing": f"{late}\n{_trimmed(4, 20)}",
+        "reading": "0 of 1 open statements verified by words that the model found.",
+        "judge": "llm",
+        "order": "best first and last",
+    }
+    with in_language(language):
+        shown = "\n".join(settings(kept))
+        rejected = translated(str(_rejected(name)))
+    assert "15" in shown and "20" in shown
+    assert not re.findall("[A-Za-z]{2,}", shown)
+    assert "Bob" in rejected and not re.findall("[A-Za-z]{2,}", rejected.replace("Bob", ""))
