@@ -21,6 +21,8 @@ from ui.components.job_progress import unread_line
 from ui.components.markdown import label, plain_line
 from ui.components.messages import flash, flash_errors
 
+_CONTROL = "scope-expander"
+_CHANGED, _SHOWN_FOR = "scope-changed", "scope-shown-for"  # whether it was, and the chat whose form was shown
 NEXT, _CHOSEN_AT = "scope-next", "scope-next-chosen-at"  # scope of a chat that has not begun, and since when
 ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
@@ -51,6 +53,7 @@ def show(conversation: ConversationRecord | None, here: Workspace) -> None:
 
 
 def _show_control(chosen: Sequence[Chosen], conversation: ConversationRecord | None, here: Workspace) -> None:
+    _close_if_done(conversation)
     # No popover: it would open below the input, where there is no space.
     icon = "library_books" if not chosen else "filter_alt" if counted(chosen) else "warning"
     said = bool(chosen) and all(one.there for one in chosen)  # by the chips
@@ -58,12 +61,21 @@ def _show_control(chosen: Sequence[Chosen], conversation: ConversationRecord | N
         _("Change") if said else _("Search in: {scope}", scope=label(summary(chosen), 60)),
         icon=f":material/{icon}:",
         type="compact",
-        key="scope-expander",
+        key=_CONTROL,
         on_change="rerun",
     )
     if control.open:
         with control:
             _show_choice(conversation, here, chosen)
+
+
+def _close_if_done(conversation: ConversationRecord | None) -> None:
+    """Close the form, which hides a part of the chat, after a choice and where another chat is open."""
+    chat = conversation.id if conversation else ""
+    changed = st.session_state.pop(_CHANGED, False)
+    if changed or st.session_state.get(_SHOWN_FOR, chat) != chat:
+        st.session_state[_CONTROL] = False
+    st.session_state[_SHOWN_FOR] = chat
 
 
 def next_choice() -> Choice:
@@ -242,15 +254,27 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     if search_all:
         _keep(conversation, here, NO_CHOICE)
         st.rerun()
-    if search:
+    if search and not (single or wanted or tags or of.choices or chosen):
+        flash(_("Nothing is chosen. Choose what to search in first."), ":material/filter_alt_off:")
+        st.rerun()
+    elif search:
         among = {*single, *here.library.collections.documents_of(wanted), *here.tags.documents_of(tags)}
         if any(of.passing(here.library.profiles().values(), among or None)):
             _keep(conversation, here, (tuple(wanted), tuple(single), tuple(tags), of.choices))
         else:
-            flash(
-                _("No document has that type and date. The choice is unchanged."), ":material/filter_alt_off:"
-            )
+            flash(_none_passes(of), ":material/filter_alt_off:")
         st.rerun()
+
+
+def _none_passes(of: DocumentFilter) -> str:
+    """Return that no document is of the chosen types and dates, naming only what was chosen."""
+    if of.types and (of.since or of.until):
+        return _("No document has that type and date. The choice is unchanged.")
+    if of.types:
+        return _("No document has that type. The choice is unchanged.")
+    if of.since or of.until:
+        return _("No document has a date in that time. The choice is unchanged.")
+    return _("No document is in what was chosen. The choice is unchanged.")
 
 
 def pick_filter(names: Iterable[str], now: DocumentFilter, key: str) -> DocumentFilter:
@@ -299,5 +323,6 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
 def _keep(conversation: ConversationRecord | None, here: Workspace, choice: Choice) -> None:
     if conversation is None:
         _set_next(choice)
-        return
-    here.choices.choose(conversation.id, *choice)
+    else:
+        here.choices.choose(conversation.id, *choice)
+    st.session_state[_CHANGED] = True

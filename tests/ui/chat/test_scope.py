@@ -218,3 +218,37 @@ def test_a_chip_of_a_chat_that_has_not_begun_is_removed(page: Page, here: Worksp
     assert len(chips(at.run())) == 2
     at.button(key=f"chip-collection-{hr.id}").click().run()
     assert chips(at) == ["*Remove* from 1 Jan 2023"]
+
+
+def is_open(at: AppTest) -> bool:
+    return bool(at.session_state["scope-expander"])
+
+
+def opened(at: AppTest) -> AppTest:
+    at.session_state["scope-expander"] = True
+    return at.run()
+
+
+def test_the_form_closes_after_a_choice_and_in_another_chat(page: Page, here: Workspace, chat: str):
+    at = opened(page("chat", chat=chat))
+    at.button(key="FormSubmitter:scope-form-Search these").click().run()
+    assert not is_open(at)
+    opened(at)
+    here.conversations.delete(chat)
+    assert not is_open(at.run())
+
+
+def test_nothing_chosen_leaves_the_form_open_and_says_so(page: Page, here: Workspace, chat: str):
+    at = opened(page("chat"))
+    at.button(key="FormSubmitter:scope-form-Search these").click().run()
+    assert is_open(at) and NEXT not in at.session_state
+    assert [one.value for one in at.toast] == ["Nothing is chosen. Choose what to search in first."]
+
+
+def test_a_date_that_no_document_has_is_named_alone(page: Page, here: Workspace, chat: str):
+    at = opened(page("chat"))
+    at.date_input[0].set_value(date(2031, 1, 1))
+    at.button(key="FormSubmitter:scope-form-Search these").click().run()
+    assert [one.value for one in at.toast] == [
+        "No document has a date in that time. The choice is unchanged."
+    ]
