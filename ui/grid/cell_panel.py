@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from rag.grid.cells import CellQuote, CellValue, YesNo
+from rag.grid.cells import CellQuote, CellValue, Words, YesNo
 from rag.grid.exported import remark
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
 from rag.i18n import N_, _, translated
@@ -26,6 +26,7 @@ _EXPLAINED = {
     "verified": N_("The quote below says it."),
     "differs": N_("The model gave this value, and the quote below says something else."),
     "unconfirmed": N_("The quote below is close, but does not say it beyond doubt. Check it."),
+    "quoted": N_("The document has these words. Check whether they answer the column."),
     "absent": N_("Nothing that answers this column was found in the document."),
     "corrected": N_("You gave this value. It stays, whatever is found later."),
 }
@@ -84,11 +85,21 @@ def _show_cell(cell: DocumentCell) -> None:
         st.markdown(f"**{escape_text(shown_value(cell.value))}**")
     state = mark(cell)
     searched = state == "absent" and cell.found is not None and cell.found.only_searched
-    explained = translated(_EXPLAINED[state]) if state in _EXPLAINED and not searched else ""
+    explained = "" if searched else _explained(cell)
     known = label(translated(remark(cell)).removesuffix("."), 600)
-    st.markdown(f"{label(SIGNS[state])} {known}. {explained}")
+    st.markdown(f"{label(SIGNS[state])} {known}. {explained}".strip())
     for note in _notes(cell):
         st.caption(note)
+
+
+def _explained(cell: DocumentCell) -> str:
+    """Return what a state means; a value in the words of its quote is only doubtful as an answer."""
+    state, found = mark(cell), cell.found
+    if state == "unconfirmed" and found is not None and isinstance(found.value, Words):
+        said = " ".join(found.value.text.split())
+        if any(said in " ".join(quote.text.split()) for quote in found.quotes):
+            state = "quoted"
+    return translated(_EXPLAINED.get(state, ""))
 
 
 def _notes(cell: DocumentCell) -> list[str]:

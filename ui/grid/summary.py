@@ -16,7 +16,7 @@ from ui.components.markdown import label
 from ui.components.messages import action, show_refusal
 from ui.grid.table import cell_id
 from ui.grid.values import shown_value
-from ui.grid.view import MARKS, SIGNS, mark
+from ui.grid.view import SIGNS, mark, state_words
 
 MOST_CELLS = 12  # of a disagreement that are named
 _ANSWERED = "grid-answered"
@@ -86,7 +86,7 @@ def _show_cells(cells: Sequence[DocumentCell], names: Mapping[str, str], on_open
     with st.container(key=f"sources-{key}", horizontal=True, gap="xsmall"):
         for cell in cells[:MOST_CELLS]:
             value = "; ".join(shown_value(cell.value).splitlines())
-            said = f"{SIGNS[mark(cell)]} {cell.column.name}: {value} · {names[cell.document_id]}"
+            said = f"{SIGNS[mark(cell)]} {cell.column.name}: {value} · {names[cell.document_id]}".strip()
             open_key = f"{key}-{cell_id(cell)}"
             action(label(said, 120), "open_in_full", open_key, on_open, cell_id(cell), kind="secondary")
     if len(cells) > MOST_CELLS:
@@ -172,7 +172,7 @@ def _compared(one: Compared) -> list[str]:
 
 
 def _value_with_mark(cell: DocumentCell) -> str:
-    value, known = _line(shown_value(cell.value), 200), label(translated(MARKS[mark(cell)]), 60)
+    value, known = _line(shown_value(cell.value), 200), label(state_words(cell), 60)
     return f"{value} ({known})" if value else known
 
 

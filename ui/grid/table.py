@@ -49,19 +49,20 @@ def cell_id(cell: DocumentCell) -> str:
 def shown_row(row: DocumentRow, columns: Sequence[Column]) -> ShownCells:
     """Return a row as the table shows it."""
     note = "" if row.readable else _("Could not be read") if row.refused else _("Not read yet")
-    cells = tuple(_shown_cell(row.cell(column.id), refused=row.refused) for column in columns)
+    cells = tuple(_shown_cell(row.cell(column.id)) for column in columns)
     return ShownCells(row.document.id, plain_line(row.document.name, 120), note, cells)
 
 
-def _shown_cell(cell: DocumentCell, *, refused: bool) -> ShownCell:
-    """Return a cell as the table shows it; of a document that could not be read an empty one has no sign."""
+def _shown_cell(cell: DocumentCell) -> ShownCell:
+    """Return a cell as the table shows it: an unread one has no sign before it is to be read again."""
     sign = mark(cell)
+    written = "…" if cell.again else SIGNS[sign]
     shown = "\n".join(plain_line(line, MAX_VALUE) for line in shown_value(cell.value).splitlines())
     instead = "" if sign == "unread" else state_words(cell)
     return ShownCell(
         cell_id(cell),
         shown[:MAX_VALUE] or instead,
-        "" if refused and sign == "unread" else SIGNS[sign],
+        written,
         sign,
         cell_words(cell),
         tuple(translated(FLAGS[flag]) for flag in flags(cell)),

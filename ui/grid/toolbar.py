@@ -1,5 +1,6 @@
 """Filters above the table of a grid, kept per grid in the session, and the legend below it."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -7,7 +8,7 @@ import streamlit as st
 from rag.grid.grids import DocumentRow, Grid
 from rag.i18n import _, ngettext, translated
 from ui.components.markdown import escape_line, plain_line
-from ui.grid.view import DOCUMENT, FLAGS, MARKS, SIGNS, GridView, mark
+from ui.grid.view import DOCUMENT, FLAGS, MARKS, SIGNS, GridView, mark, state_words
 
 _SORT = "grid-sort"
 
@@ -92,13 +93,18 @@ def show_legend(found: Sequence[DocumentRow], rows: Sequence[DocumentRow]) -> No
         if len(found) < len(rows)
         else ngettext("{count} document", "{count} documents", len(rows))
     ]
-    marks = [mark(cell) for row in found for cell in row.cells if not row.refused or cell.state is not None]
-    counted = [(name, marks.count(name)) for name in MARKS]
-    said += [f"{escape_line(SIGNS[name])} {_counted(name, n)}" for name, n in counted if n]
+    cells = [cell for row in found for cell in row.cells if not row.refused or cell.state is not None]
+    counted = Counter((mark(cell), state_words(cell)) for cell in cells)
+    said += [_counted(name, words, n) for (name, words), n in sorted(counted.items(), key=_in_order)]
     st.caption(" · ".join(said))
 
 
-def _counted(name: str, number: int) -> str:
+def _in_order(counted: tuple[tuple[str, str], int]) -> tuple[int, str]:
+    (name, words), _number = counted
+    return list(MARKS).index(name), words
+
+
+def _counted(name: str, words: str, number: int) -> str:
     if name == "unread":
         return ngettext("{count} cell not read yet", "{count} cells not read yet", number)
-    return f"{translated(MARKS[name])}: {number:,}"
+    return f"{escape_line(SIGNS[name])} {words}: {number:,}"

@@ -23,7 +23,7 @@ SIGNS = {
     "absent": "–",
     "failed": "!",
     "corrected": "✎",
-    "unread": "…",
+    "unread": "",
 }
 MARKS = {
     "verified": N_("Verified"),

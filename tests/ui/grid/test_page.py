@@ -148,6 +148,27 @@ def test_cells_have_sign_and_words_and_are_sorted_and_filtered(page: Page, read:
     assert "not a number" in words(at) and len(rows(at)) == 3
 
 
+def test_the_legend_says_what_the_cells_say(page: Page, here: Workspace, leases: list[str]):
+    grid = here.grids.create("Leases", [RENT, Column("law", "Governing law")])
+    at = page("grid", grid=grid.id)
+    assert {c["sign"] for row in shown(at)["groups"][0]["rows"] for c in row["cells"]} == {""}
+    assert "3 documents · 6 cells not read yet" in words(at)
+    assert here.grid_runs.start(grid.id).wait(60)
+    at = page("grid", grid=grid.id)
+    assert cells(at)[0][1] == "Not found by search alone"
+    assert "✓ Verified: 3 · – Not found by search alone: 3" in words(at)
+
+
+def test_a_quoted_sentence_is_doubtful_only_as_an_answer(page: Page, here: Workspace):
+    text = "# Guarantee\n\nNordvik guarantees the appliance for 24 months from the date of purchase.\n"
+    document = put(here, "manual.md", text)
+    asked = Column("guarantee", "Guarantee or refund", "How long is the guarantee or the right to cancel?")
+    grid = here.grids.create("Policies", [asked])
+    assert here.grid_runs.start(grid.id).wait(60)
+    said = words(page("grid", grid=grid.id, cell=f"{document}:guarantee"))
+    assert "? Not confirmed. The document has these words. Check whether they answer the column." in said
+
+
 def test_columns_are_hidden_and_rows_grouped(page: Page, read: str):
     at = page("grid", grid=read)
     at.multiselect(key=f"grid-hidden-{read}").set_value(["begin"])
