@@ -101,6 +101,8 @@ const MENU = '[data-testid="stMainMenuButton"]';
 const BACK = '.st-key-grid-all button';
 const FIT = '.st-key-source-panel .st-key-source-zoom_out button';
 const OPENED = '[data-testid="stPopoverBody"] *, [aria-expanded="true"]';
+const NEW_OPTION = 'input[role="combobox"][aria-activedescendant$="-option-__creatable__"]';
+const OPTIONS = '[role="listbox"], [role="option"]';
 const LIES_OVER = '[data-testid="stBottom"], .st-key-source-panel, [class*="st-key-question-"]';
 const HEADER = 60;  // pixels
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
@@ -128,6 +130,15 @@ function searchChats(event) {
   event.preventDefault();
   if (document.querySelector(COLLAPSED)) document.querySelector(EXPAND)?.click();
   takeFocus(search, 20);
+}
+
+// A name that was typed into a list of options counts also where Tab or a click leaves the field.
+function keepTyped(event) {
+  const field = document.activeElement;
+  if (!field?.matches(NEW_OPTION) || event.isComposing) return;
+  const inside = event.target instanceof Element && (event.target === field || event.target.closest(OPTIONS));
+  if (event.type === 'keydown' ? event.key !== 'Tab' : inside) return;
+  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
 }
 
 // The link to the page that is open leaves what is open on it, as its own button does.
@@ -385,6 +396,8 @@ export default function ({ data, parentElement }) {
   document.addEventListener('focusin', showFocused);
   window.addEventListener('keydown', escape, true);
   window.addEventListener('keydown', searchChats, true);
+  window.addEventListener('keydown', keepTyped, true);
+  window.addEventListener('pointerdown', keepTyped, true);
   document.addEventListener('click', choose);
   document.addEventListener('click', reopen, true);
   look(told, data);
@@ -395,6 +408,8 @@ export default function ({ data, parentElement }) {
     document.removeEventListener('focusin', showFocused);
     window.removeEventListener('keydown', escape, true);
     window.removeEventListener('keydown', searchChats, true);
+    window.removeEventListener('keydown', keepTyped, true);
+    window.removeEventListener('pointerdown', keepTyped, true);
     document.removeEventListener('click', choose);
     document.removeEventListener('click', reopen, true);
   };

@@ -38,6 +38,22 @@ def test_a_key_leads_to_the_search_of_chats_from_a_page_beside_the_chat(
 
 
 @pytest.mark.integration
+def test_a_model_whose_name_was_typed_is_kept_where_the_field_is_left(server: Server, visit: Visit):
+    page = visit(f"{server.url}/settings").page
+    model = page.get_by_role("combobox", name="Model", exact=True)
+    click(page.get_by_role("tab", name="On a server"), then=model)
+
+    def typed(patience: float) -> None:
+        model.fill("", timeout=patience)
+        model.press_sequentially("my-model", timeout=patience)
+        page.get_by_role("option").first.wait_for(timeout=patience)
+        page.keyboard.press("Tab")
+
+    again(typed, gone(page.get_by_role("option")))
+    expect(model).to_have_value("my-model")
+
+
+@pytest.mark.integration
 def test_a_theme_chosen_in_the_settings_holds_on_every_page(server: Server, visit: Visit):
     page = visit(f"{server.url}/settings").page
     group = page.get_by_role("group", name="Appearance")
