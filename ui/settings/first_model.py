@@ -15,6 +15,7 @@ from ui.settings.server_form import show_server_form
 
 INSTALL, CONNECT = str(N_("Install a model")), str(N_("Connect a server"))
 ICONS = {INSTALL: ":material/download:", CONNECT: ":material/cable:"}
+INSTALLED_ICON = ":material/memory:"
 ABOUT = N_(
     "**Search only.** Footnote shows matching passages. With a language model it writes answers from them."
 )
@@ -29,7 +30,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
         show_search_only(server)
         return
     fixed = fixed_fields()
-    names = {INSTALL: _install_name(server), CONNECT: translated(CONNECT)}
+    names = {INSTALL: _install_name(server), CONNECT: f"{ICONS[CONNECT]} {translated(CONNECT)}"}
     installing = any(server.installs.running(offer) for offer in OFFERS)
     with st.container(border=not brief, key="first-model"):
         if not brief:
@@ -41,7 +42,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
                 _("Language model"),
                 list(ICONS),
                 default=INSTALL if installing else None,
-                format_func=lambda way: f"{ICONS[way]} {names[way]}",
+                format_func=names.__getitem__,
                 key="first-model-way",
                 label_visibility="collapsed",
             )
@@ -57,7 +58,10 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
 
 def _install_name(server: PageServices) -> str:
     there = any(catalog.is_installed(offer, server.settings.model_cache) for offer in OFFERS)
-    return _("Start an installed model") if there else translated(INSTALL)
+    icon, name = (
+        (INSTALLED_ICON, _("Choose the installed model")) if there else (ICONS[INSTALL], translated(INSTALL))
+    )
+    return f"{icon} {name}"
 
 
 def show_search_only(server: PageServices) -> None:

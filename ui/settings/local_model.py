@@ -110,6 +110,18 @@ def model_in_use(settings: Settings) -> str:
     )
 
 
+def flash_writer(settings: Settings) -> None:
+    """Tell which model writes the answers from now on, after a change."""
+    if settings.connected:
+        name = settings.llm_model
+    elif settings.local_model:
+        name = ModelChoice.of(settings.local_model, settings.model_cache).name
+    else:
+        flash(_("No model writes answers now. Footnote shows matching passages."), ":material/check:")
+        return
+    flash(_("Answers are now written by {name}.", name=label(name)), ":material/check:")
+
+
 def _show_offer(server: PageServices, offer: ModelOffer, fixed: frozenset[str]) -> None:
     cache, job = server.settings.model_cache, server.installs.running(offer)
     said = translated(offer.good_for)
@@ -223,7 +235,7 @@ def _show_file(server: PageServices, fixed: frozenset[str]) -> None:
 
 def _use(server: PageServices, changes: Mapping[str, Any]) -> None:
     server.change(changes)
-    flash(_("Saved."), ":material/check:")
+    flash_writer(server.settings)
 
 
 def _remove(server: PageServices, offer: ModelOffer) -> None:

@@ -11,9 +11,10 @@ from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.settings import Settings, check
 from storage.errors import FootnoteError
-from ui.components.messages import action, flash, show_sentence
+from ui.components.messages import action, show_sentence
 from ui.server.services import PageServices
 from ui.settings.fields import secret_field, shared, text_field
+from ui.settings.local_model import flash_writer
 
 URL, MODEL, KEY = "llm_base_url", "llm_model", "llm_api_key"
 LIST_SECONDS = 10.0
@@ -119,7 +120,7 @@ def _save(
             st.button(_("Cancel"), key="cancel-test")  # any click ends this run, and with it the test
             _try(_reached(server.settings, changes, TRIAL_SECONDS))
     server.change(wanted)
-    flash(_("Saved."), ":material/check:")
+    flash_writer(server.settings)
     return ()
 
 
@@ -139,7 +140,7 @@ def _clicked() -> bool:
 def _disconnect(server: PageServices) -> None:
     server.change({MODEL: ""})
     st.session_state.pop(MODEL, None)
-    flash(_("Saved."), ":material/check:")
+    flash_writer(server.settings)
 
 
 def server_of(settings: Settings) -> LLMSettings:

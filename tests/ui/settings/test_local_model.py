@@ -72,7 +72,7 @@ def test_a_model_that_is_there_is_offered_to_be_used_on_the_start_page(empty: Pa
 
     assert "Install a model" in ways()
     lay(empty)
-    assert "Start an installed model" in ways() and "Install a model" not in ways()
+    assert "Choose the installed model" in ways() and "Install a model" not in ways()
 
 
 def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
@@ -90,6 +90,8 @@ def test_a_model_that_is_here_is_used_and_put_aside(stocked: None, page: Page):
     model = services.services().llm
     assert isinstance(model, LocalModel) and not model.ready, "it is not started before it is asked"
     assert "Answers are written by **qwen2.5-coder-0.5b**, on this computer." in words(at).replace("\\", "")
+    told, _icon = at.session_state["notice"]
+    assert told.replace("\\", "") == "Answers are now written by qwen2.5-coder-0.5b."
     at = press(at, "own-none")
     assert services.services().llm is None and "No model is connected" in words(at)
 
