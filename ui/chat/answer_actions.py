@@ -88,7 +88,7 @@ def _choose_search(message: Message, workspace: Workspace, again: Again) -> None
             captions=[translated(USES.get(name, "")) for name in modes],
             key=mode,
         )
-        st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
+        st.caption(_("For this answer only. The earlier answer stays available."))
         answer = flash_errors(lambda: again(replace(before, retriever=st.session_state[mode])))
         if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
             st.rerun()
@@ -118,7 +118,7 @@ def _choose_model(message: Message, workspace: Workspace, again: Again) -> None:
             accept_new_options=True,
             placeholder=_("Choose one, or type its name"),
         )
-        st.caption(_("For this answer only. Starts a new branch; earlier messages stay available."))
+        st.caption(_("For this answer only. The earlier answer stays available."))
         answer = flash_errors(lambda: again(replace(before, model=str(st.session_state[key] or "").strip())))
         if st.form_submit_button(_("Answer again"), type="primary", on_click=answer):
             st.rerun()

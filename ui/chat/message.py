@@ -254,7 +254,7 @@ def _change_steps(answer: Message, question: Message, workspace: Workspace) -> N
 def _form(name: str, text: str, submit: str, key: str, act: Callable[[str], object]) -> None:
     with st.form(f"form-{key}", border=False):
         changed = st.text_area(name, text, key=key, max_chars=pipeline.MAX_QUESTION)
-        st.caption(_("Starts a new branch. Earlier messages stay available."))
+        st.caption(_("Your earlier question and its answer stay available."))
         if st.form_submit_button(submit, type="primary") and changed.strip():
             flash_errors(_act)(lambda: act(changed))
             st.rerun()

@@ -233,8 +233,7 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
     with st.form("scope-form", border=False):
         st.caption(
             _(
-                "Leave empty to search all {number} documents. The date of a document is the one that "
-                "it states itself.",
+                "Leave empty to search all {number} documents. The date is the one written in the document.",
                 number=f"{sum(record.state != 'refused' for record in documents):,}",
             )
         )

@@ -191,7 +191,7 @@ def show_disagreements(rows: Sequence[DocumentRow], columns: Sequence[Column], o
     shown = {column.id for column in columns}
     found = [one for one in disagreements(rows) if one.column.id in shown] if rows else []
     if not found:
-        st.markdown(_("No document says another thing than most others do."))
+        st.markdown(_("No document differs from what most others say."))
     names = {row.document.id: row.document.name for row in rows}
     for one in found:
         _show_disagreement(one, names, on_open)

@@ -12,7 +12,7 @@ from ui.components.markdown import between_marks, label
 from ui.components.messages import confirm_deletion, flash_errors, show_refusal
 
 ABOUT = N_(
-    "Footnote tells other programs what happened, such as n8n: it sends ids and links, no text of yours. "
+    "Footnote can notify other programs, such as n8n, of events. It sends ids and links, no text of yours. "
     "Each event is signed with a secret, as described by Standard Webhooks."
 )
 EVENT_NAMES: Mapping[WebhookEvent, str] = {
