@@ -106,3 +106,16 @@ def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):
     shown = page.locator(".st-key-scope form, .st-key-scope [data-testid=stForm]").first.bounding_box()
     assert box and shown and shown["width"] > 0.95 * box["width"]
     again(lambda _patience: page.keyboard.press("Escape"), gone(form))
+
+
+def test_neither_title_nor_scope_of_a_chat_is_hidden_by_what_is_beside_it(visit, sample):
+    visitor = visit(sample.url, width=1024, height=768)
+    page = visitor.page
+    visitor.ask("How many containers did the harbour handle in 2025?")
+    click(page.locator('a[href^="#cite-"]').first, then=page.locator(".st-key-source-head"))
+    header = page.locator(".st-key-chat-header")
+    whole, title = header.bounding_box(), header.get_by_role("heading").bounding_box()
+    assert whole and title and title["width"] > whole["width"] / 2
+    click(page.locator(".st-key-delete-chat button"), then=page.locator(".st-key-undo"))
+    bar, scope = page.locator(".st-key-undo").bounding_box(), page.locator(".st-key-scope").bounding_box()
+    assert bar and scope and bar["y"] + bar["height"] <= scope["y"]
