@@ -167,7 +167,7 @@ def _passages(passages: Sequence[PassageRecord]) -> None:
 
 
 def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
-    """Return a row for each passage: its rank and score in each search, and the score it is ordered by."""
+    """Return a row for each passage, the best first: its rank and score in each search, and its score."""
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
     titles = {name: _title(name) for name in searches}
     return [
@@ -176,7 +176,7 @@ def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
             **{titles[name]: _rank_and_score(passage.found_by.get(name)) for name in searches},
             _("Score"): f"{passage.score:.3f}",
         }
-        for passage in passages
+        for passage in sorted(passages, key=lambda one: -one.score)
     ]
 
 

@@ -1,11 +1,13 @@
 import re
+from dataclasses import replace
 
 import pytest
 
 from rag.chat.conversation import OLDER
 from rag.chat.rewrite import _late, _rejected, _trimmed, rejection_reason
 from rag.i18n import in_language, translated
-from ui.chat.trace_panel import settings
+from tests.ui.conftest import passage
+from ui.chat.trace_panel import found_by, settings
 
 
 def test_each_line_of_a_stored_setting_is_shown_in_the_readers_language():
@@ -42,3 +44,8 @@ def test_notes_on_a_rewrite_and_on_a_check_are_in_the_readers_language(language:
     assert "15" in shown and "20" in shown
     assert not re.findall("[A-Za-z]{2,}", shown)
     assert "Bob" in rejected and not re.findall("[A-Za-z]{2,}", rejected.replace("Bob", ""))
+
+
+def test_the_passages_of_the_table_stand_in_the_order_of_their_scores():
+    given = [replace(passage(number), score=score) for number, score in ((1, 1.7), (2, 1.9), (3, 1.6))]
+    assert [row["Score"] for row in found_by(given)] == ["1.900", "1.700", "1.600"]
