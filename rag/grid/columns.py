@@ -58,7 +58,9 @@ class Column:
 
     def check(self) -> None:
         """Raise GridRefused for a column that cannot be read."""
-        if not self.name or len(self.name) > MAX_NAME:
+        if not self.name:
+            raise GridRefused(N_("Give the column a name."))
+        if len(self.name) > MAX_NAME:
             raise GridRefused(N_("A column needs a name of at most {count} characters.", count=MAX_NAME))
         if self.kind not in KINDS:
             raise GridRefused(

@@ -179,6 +179,8 @@ def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, m
     if made.questions:
         st.caption(_("Suggested questions"))
         _show_questions([(record, question) for question in made.questions], here)
+    if not (made.summary or made.questions or making):
+        st.caption(_("No summary or questions for this document. You can ask about it in a chat."))
     if making:
         st.caption(_("Looking for questions that this document answers…"))
 

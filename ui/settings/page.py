@@ -365,7 +365,9 @@ def show() -> None:
         st.page_link(
             pages.LAB, label=_("Compare search modes on your own questions"), icon=":material/science:"
         )
-        st.page_link(pages.ACTIVITY, label=_("See deletions, exports and changes"), icon=":material/history:")
+        st.page_link(
+            pages.ACTIVITY, label=_("Activity: deletions, exports and changes"), icon=":material/history:"
+        )
     with st.expander(_("Programs: keys and webhooks"), key="programs"):
         show_keys(here)
         show_webhooks(here)

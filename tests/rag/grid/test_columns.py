@@ -18,7 +18,7 @@ def test_a_column_without_a_question_asks_its_name():
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({}, "needs a name"),
+        ({}, "Give the column a name"),
         ({"name": "x" * 121}, "needs a name"),
         ({"name": "Law", "kind": "poem"}, "no known kind"),
         ({"name": "Law", "kind": ["text"]}, "no known kind"),

@@ -50,6 +50,15 @@ def test_the_address_names_the_part_to_show(page: Page, castle: str):
     assert "Part 1 of" in words(page("documents", document=castle, page="9999"))
 
 
+def test_a_table_without_a_summary_says_so(page: Page, here: Workspace):
+    record, _ = here.library.add("stock.csv", b"SKU,Quantity\nTL-100,24\nTL-104,7\n")
+    list(here.library.index(record.id))
+    here.introduction(record.id).wait(60)
+    at = page("documents", document=record.id)
+    at.session_state[f"introduction-{record.id}"] = True
+    assert "No summary or questions for this document." in words(at.run())
+
+
 def test_a_document_that_is_gone_is_not_opened(page: Page, here: Workspace):
     at = page("documents", document="gone")
     assert any("Document not found" in toast.value for toast in at.toast)
