@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import again, click, gone
+from tests.e2e.visitor import again, click, close, gone
 
 IN_SIGHT = """() => {
   const mark = document.querySelector('a[href^="#cite-"][aria-current]').getBoundingClientRect();
@@ -116,6 +116,12 @@ def test_neither_title_nor_scope_of_a_chat_is_hidden_by_what_is_beside_it(visit,
     header = page.locator(".st-key-chat-header")
     whole, title = header.bounding_box(), header.get_by_role("heading").bounding_box()
     assert whole and title and title["width"] > whole["width"] / 2
+    name, count = page.get_by_role("textbox", name="Title"), page.get_by_text(re.compile(r"^\d+/200$"))
+    click(page.get_by_role("button", name="Rename"), then=name)
+    click(name, then=count)
+    field, letters = name.bounding_box(), count.bounding_box()
+    assert field and letters and field["y"] + field["height"] <= letters["y"]
+    close(name)
     click(page.locator(".st-key-delete-chat button"), then=page.locator(".st-key-undo"))
     bar, scope = page.locator(".st-key-undo").bounding_box(), page.locator(".st-key-scope").bounding_box()
     assert bar and scope and bar["y"] + bar["height"] <= scope["y"]
