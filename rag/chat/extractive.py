@@ -18,7 +18,7 @@ from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.retrieval.spelling import corrected
 from rag.text.facts import nouns
-from rag.text.language import language
+from rag.text.language import language, may_share_words
 from rag.text.markers import inert
 from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.tokenize import Rarity, tokens
@@ -308,7 +308,7 @@ def decide(
     >>> decide("When did the hall open?", [Passage("c", "d", "a.txt", "", None, "", 0, len(text), text)])
     Decision(answered=True, score=1.0, far=False)
     """
-    own = [passage for passage in passages if language(passage.text) == language(question)]
+    own = [passage for passage in passages if may_share_words(question, passage.text)]
     if passages and (not own or _nearest(passages) not in own):
         return Decision(True, 1.0)
     passages = own

@@ -19,7 +19,7 @@ from rag.passage import Passage
 from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import QuestionType, has_amount, without_periods
 from rag.retrieval.table_rows import score_rows
-from rag.text.language import language
+from rag.text.language import may_share_words
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
@@ -451,10 +451,9 @@ class _Scorer:
 
     def fits(self, passages: Sequence[Passage]) -> bool:
         """Return whether some passage has enough of the question's words, or is in another language."""
-        code = language(self._question)
         return any(
             _share(self.weight, frozenset(self.weight), words | _title(passages[number - 1])) >= FITS
-            or language(passages[number - 1].text) != code
+            or not may_share_words(self._question, passages[number - 1].text)
             for number, words in self._around.items()
         )
 

@@ -137,6 +137,18 @@ def language(text: str) -> str:
     return latin_language(sample)
 
 
+def may_share_words(text: str, other: str) -> bool:
+    """Return True where two texts may be in the same language.
+
+    A table or a list in Japanese often has no Kana, and so seems Chinese.
+
+    >>> may_share_words("賃料はいくらですか", "| 日付 | 担当 |"), may_share_words("When?", "언제?")
+    (True, False)
+    """
+    codes = {language(text), language(other)}
+    return len(codes) == 1 or codes == {"ja", "zh"}
+
+
 def latin_language(text: str) -> str:
     """Return the language of the Latin-script words of a text by their stop words; English in doubt.
 

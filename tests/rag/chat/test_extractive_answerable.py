@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from rag.chat.answer import answer
-from rag.chat.extractive import DOUBTFUL, decide
+from rag.chat.extractive import DOUBTFUL, NOT_FOUND, decide
 from rag.errors import EmbeddingError
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
@@ -43,13 +43,25 @@ JAPANESE_LEASE = """# 賃貸借契約書
 
 第3条 敷金は賃料の2か月分とする。
 """
+JAPANESE_EXPENSES = """# 経費一覧
+
+| 日付 | 担当 | 内容 | 分類 | 金額（円） |
+|---|---|---|---|---|
+| 2025-06-04 | 中村 | 新幹線 東京-名古屋 | 出張費 | 22600 |
+| 2025-06-18 | 山本 | 会食 | 交際費 | 38500 |
+"""
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Iterator[Library]:
     database = Database.open(tmp_path_factory.mktemp("answerable"))
     opened = Library(database, "ann", lambda: embedder)
-    for name, text in (("office.md", OFFICE), ("임대차.md", KOREAN_LEASE), ("賃貸借.md", JAPANESE_LEASE)):
+    for name, text in (
+        ("office.md", OFFICE),
+        ("임대차.md", KOREAN_LEASE),
+        ("賃貸借.md", JAPANESE_LEASE),
+        ("経費.md", JAPANESE_EXPENSES),
+    ):
         put(opened, text, name)
     yield opened
     opened.close()
@@ -134,6 +146,14 @@ def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library
     question = "Which company cleans the windows?"
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
     assert told.startswith(DOUBTFUL["en"]) and "The kitchen is cleaned" in told
+
+
+@pytest.mark.parametrize(
+    "question", ["有給休暇は何日ですか？", "退職金の計算方法を教えてください", "健康保険の窓口はどこですか？"]
+)
+def test_a_table_without_kana_does_not_answer_every_question_in_japanese(library: Library, question: str):
+    told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
+    assert told.startswith((DOUBTFUL["ja"], NOT_FOUND["ja"]))
 
 
 def test_words_alone_decide_where_the_embedding_model_fails(caplog: pytest.LogCaptureFixture):
