@@ -3,12 +3,13 @@
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
@@ -257,7 +258,7 @@ def _translated(sayings: dict[str, str], question: str) -> str:
 
 # Answerability
 LEAST = 0.6
-LEAST_UNSPACED = {"ko": 0.42, "ja": 0.42}
+LEAST_UNSPACED = {"ko": 0.5, "ja": 0.5}
 """Least scores of an answered question. Korean and Japanese questions share fewer pairs of letters
 with their answers than English ones share words."""
 COMMON = 4.0
@@ -269,8 +270,14 @@ SENTENCE_WEIGHT, LEAST_WITH_SENTENCE = 6.0, 0.3
 """Weight of the cosine of the question and the sentence that is quoted first, and the least score with it.
 
 Both were fitted on halves of XQuAD, KorQuAD and JaQuAD (docs/developer/citations.md)."""
+LEAST_WITH_SENTENCE_UNSPACED = {"ko": 0.4, "ja": 0.4}
+GRAMMAR_WEIGHT = 0.3
+"""Factor of the weight of pairs of Korean or Japanese letters that are in no noun of a question."""
+LEAST_SHARE = 0.3
+"""Least share of a question's weight that the passage quoted first must have, its heading included."""
 FAR, FAR_UNNAMED = 0.35, 0.75
 """Shares of the least score below which nothing is quoted; the higher where a name asked for is nowhere."""
+_UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _NAMED = re.compile(r"(?<=[^\n.!?])\b[A-Z][\w'-]*")
 _REQUEST = frozenset(
     tokens(
@@ -286,12 +293,14 @@ _REQUEST = frozenset(
 class Decision:
     """Answerability of a question from passages; a higher score is likelier.
 
-    Passages that are `far` are not worth showing.
+    Passages that are `far` are not worth showing. `shares` are those of the question's weight that each
+    passage has with its heading; none where words decide nothing.
     """
 
     answered: bool
     score: float
     far: bool = False
+    shares: tuple[float, ...] = field(default=(), repr=False)
 
 
 def decide(
@@ -311,24 +320,30 @@ def decide(
     own = [passage for passage in passages if may_share_words(question, passage.text)]
     if passages and (not own or _nearest(passages) not in own):
         return Decision(True, 1.0)
-    passages = own
-    told = [
-        words | title
-        for passage in passages
-        for title in [_title(passage)]
-        for words in sentence_words(passage)
-    ]
+    told_by = [[words | _title(passage) for words in sentence_words(passage)] for passage in own]
+    told = [words for sentences in told_by for words in sentences]
     question = without_periods(corrected(question, told))
     weights = _weights(question, rarity or _rarity_among(told))
     if not weights:
-        return Decision(bool(passages), 1.0)
+        return Decision(bool(own), 1.0)
     total = sum(weights.values())
-    best = max((sum(weights[word] for word in weights.keys() & words) for words in told), default=0.0)
-    score = round(best / total + _nearness(passages, middle), 4)
+
+    def share(words: frozenset[str]) -> float:
+        return sum(weights[word] for word in weights.keys() & words) / total
+
+    score = round(max(map(share, told), default=0.0) + _nearness(own, middle), 4)
     least = LEAST_UNSPACED.get(language(question), LEAST)
     known = frozenset[str]().union(*told)
     unnamed = any(known.isdisjoint(tokens(name)) for name in _NAMED.findall(question) if tokens(name))
-    return Decision(score >= least, score, score < (FAR_UNNAMED if unnamed else FAR) * least)
+    shares = {
+        passage.id: share(frozenset[str]().union(*words)) for passage, words in zip(own, told_by, strict=True)
+    }
+    return Decision(
+        score >= least,
+        score,
+        score < (FAR_UNNAMED if unnamed else FAR) * least,
+        tuple(shares.get(passage.id, 1.0) for passage in passages),
+    )
 
 
 def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) -> bool:
@@ -361,10 +376,12 @@ def is_clear(
     """Return True where the sentence quoted first seems to answer, and no doubt need be stated.
 
     Its nearness in meaning decides with the words, where the model's scale is known; the words alone decide
-    about a row of a table.
+    about a row of a table. A passage that has few of the question's words does not answer it, however near.
     """
     scale = scale_of(embedder)
     best = picks[0] if picks else None
+    if best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE:
+        return False
     sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
     if embedder is None or scale is None or not sentence or sentence.startswith("|"):
         return decision.answered
@@ -374,14 +391,33 @@ def is_clear(
         _log.warning("An answer was judged by its words alone. %s", error)
         return decision.answered
     near = float(np.dot(asked, told)) - scale.middle
-    return decision.score + SENTENCE_WEIGHT * near >= LEAST_WITH_SENTENCE
+    least = LEAST_WITH_SENTENCE_UNSPACED.get(language(question), LEAST_WITH_SENTENCE)
+    return decision.score + SENTENCE_WEIGHT * near >= least
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
+    grammar = _grammar(question)
     return {
-        word: (COMMON + rarity(word)) * (LIGHT_WEIGHT if word in LIGHT else 1.0) * substance(word)
+        word: (COMMON + rarity(word))
+        * (LIGHT_WEIGHT if word in LIGHT else 1.0)
+        * (GRAMMAR_WEIGHT if word in grammar else 1.0)
+        * substance(word)
         for word in frozenset(tokens(question)) - _REQUEST
     }
+
+
+def _grammar(question: str) -> frozenset[str]:
+    """Return the pairs of letters of a Korean or Japanese question that are in none of its nouns.
+
+    >>> sorted(_grammar("보증금은 얼마인가요?"))
+    ['가요', '금은', '마인', '얼마', '인가']
+    """
+    code = language(question)
+    if code not in LEAST_UNSPACED:
+        return frozenset()
+    asking = phrase_file(code)["question_words"]
+    named = frozenset(tokens(" ".join(noun for noun in nouns(question) if noun not in asking)))
+    return frozenset(word for word in tokens(question) if word not in named and _UNSPACED.search(word))
 
 
 def _title(passage: Passage) -> frozenset[str]:

@@ -4,13 +4,14 @@ from dataclasses import replace
 import pytest
 
 from rag.chat.answer import answer
-from rag.chat.extractive import DOUBTFUL, NOT_FOUND, decide
+from rag.chat.extractive import DOUBTFUL, NOT_FOUND, Decision, decide, is_clear
 from rag.errors import EmbeddingError
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder, Floats
 from rag.passage import Found, Passage
+from rag.retrieval.sentences import extract
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put, said
@@ -131,6 +132,7 @@ def test_no_passage_answers_nothing():
     [
         ("Can I keep a dog in the office?", "**Dogs are allowed"),
         ("보증금은 얼마인가요?", "**제2조 보증금은 금 50,000,000원"),
+        ("월 차임은 얼마를 내야 하나요?", "**제3조 월 차임은 800,000원"),
         ("계약 기간은 언제까지인가요?", "**제4조 계약 기간은"),
         ("敷金はいくらですか", "**第3条 敷金は賃料の2か月分"),
     ],
@@ -154,6 +156,14 @@ def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library
 def test_a_table_without_kana_does_not_answer_every_question_in_japanese(library: Library, question: str):
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
     assert told.startswith((DOUBTFUL["ja"], NOT_FOUND["ja"]))
+
+
+def test_a_passage_with_few_of_the_words_does_not_answer_however_near(embedder: Embedder):
+    asked = "When was the castle of Aldenburg built?"
+    picks = extract(asked, [passage(TEXT)])
+    few, many = (Decision(True, 1.0, shares=(share,)) for share in (0.2, 0.4))
+    assert not is_clear(asked, [passage(TEXT)], picks, few, embedder)
+    assert is_clear(asked, [passage(TEXT)], picks, many, embedder)
 
 
 def test_words_alone_decide_where_the_embedding_model_fails(caplog: pytest.LogCaptureFixture):
