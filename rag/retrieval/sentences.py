@@ -115,6 +115,8 @@ WIDEST = 600
 """A quote's width in Latin letters; a letter of Korean or Japanese counts as 2.5."""
 BEHIND = 5.0
 """Largest distance of a pick's score from the best: the third sentence is often about something else."""
+LEAST_OF_BEST = 0.55
+"""Least share of the best score that a further pick has: text after a row is often about something else."""
 COMPARED = 8
 """Sentences that are embedded where no word is shared: about 20 ms each."""
 FRAGMENT = 4.0
@@ -354,7 +356,8 @@ def _best(
         for is_row in (True, False)
     }
     nearest[True] = max(nearest.values())  # text may follow a row as the best text, not a row as the best row
-    left = {at for at, unit in enumerate(units) if scores[at] >= nearest[unit.is_row] - BEHIND}
+    least = LEAST_OF_BEST * nearest[True] if nearest[True] > 0 else -inf
+    left = {at for at, unit in enumerate(units) if scores[at] >= max(least, nearest[unit.is_row] - BEHIND)}
     taken: list[_Sentence] = []
     picked = 0
     while left and picked < MOST:

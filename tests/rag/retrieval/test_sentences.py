@@ -171,3 +171,12 @@ def test_a_row_of_figures_is_no_reason():
     why = "Console revenue fell since fewer consoles were sold in the year."
     table = "| | 2023 | 2022 |\n|---|---|---|\n| Console revenue | 611 | 744 |"
     assert first_quote("Why did console revenue go down?", ("a.pdf", table), ("b.pdf", why)) == why
+
+
+def test_a_row_that_answers_is_not_followed_by_text_about_something_else():
+    drill = "| Cordless drill | 24 | 89.90 |"
+    table = f"| Item | Quantity | Price |\n|---|---|---|\n{drill}\n| Step ladder | 15 | 72 |"
+    policy = (
+        "Submit claims within 60 days of the end of the trip. Receipts are needed for every item above £10."
+    )
+    assert quotes("How many drills do we have?", table, FILLER, policy) == [drill]
