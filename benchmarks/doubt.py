@@ -14,6 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import log
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from langchain_core.documents import Document
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rag.chat.extractive import decide, is_clear
+from rag.chat.extractive import decide, is_clear, quotes_for
 from rag.citations.checker import SCALES
 from rag.evaluation.datasets import QuestionSet, load
 from rag.models.embeddings import Embedder, Floats, open_embedder
@@ -111,7 +112,7 @@ def _doubts(
     question: str, passages: Sequence[Passage], rarity: Callable[[str], float], embedder: Embedder
 ) -> tuple[bool, bool]:
     decision = decide(question, passages, rarity, middle=SCALES[MODEL].asked)
-    picks = [] if decision.far else extract(question, passages)
+    picks = quotes_for(decision, partial(extract, question, passages, embedder=embedder))
     clear = is_clear(question, passages, picks, decision, embedder)
     return not (picks and decision.answered), not (picks and clear)
 

@@ -13,7 +13,16 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.extractive import AnswerPart, StepQuote, decide, is_astray, is_clear, write, write_steps
+from rag.chat.extractive import (
+    AnswerPart,
+    StepQuote,
+    decide,
+    is_astray,
+    is_clear,
+    quotes_for,
+    write,
+    write_steps,
+)
 from rag.chat.past_turns import PastTurn
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
@@ -218,12 +227,12 @@ def _extracted(
     middle = None if scale is None else scale.asked
     decision = decide(question, passages, rarity, middle=middle)
     quotes = partial(extract, passages=passages, embedder=embedder, said=said, rarity=rarity)
-    picks = [] if decision.far else quotes(question)
+    picks = quotes_for(decision, partial(quotes, question))
     if not typed or not is_astray(typed, passages, picks):
         clear = is_clear(question, passages, picks, decision, embedder)
     else:
         alone = decide(typed, passages, rarity, middle=middle)
-        found = [] if alone.far else quotes(typed)
+        found = quotes_for(alone, partial(quotes, typed))
         picks, clear = found or picks, bool(found) and is_clear(typed, passages, found, alone, embedder)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
@@ -251,7 +260,8 @@ def _extracted_steps(
     for number, (words, asked) in enumerate(steps, 1):
         found = step_passages(passages, number)
         decision = decide(asked, found, rarity, middle=middle)
-        picks = [] if decision.far else extract(asked, found, embedder=embedder, rarity=rarity, others=0)
+        quotes_of = partial(extract, asked, found, embedder=embedder, rarity=rarity, others=0)
+        picks = quotes_for(decision, quotes_of)
         clear = is_clear(asked, found, picks, decision, embedder)
         best, picks = _cited_first(found, picks[:most], None)
         lanes.append(best)

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import log
 
@@ -272,11 +272,17 @@ SENTENCE_WEIGHT, LEAST_WITH_SENTENCE = 6.0, 0.3
 Both were fitted on halves of XQuAD, KorQuAD and JaQuAD (docs/developer/citations.md)."""
 LEAST_WITH_SENTENCE_UNSPACED = {"ko": 0.4, "ja": 0.4}
 GRAMMAR_WEIGHT = 0.3
-"""Factor of the weight of pairs of Korean or Japanese letters that are in no noun of a question."""
+"""Factor of the weight of Korean and Japanese pairs of letters that are in no noun of a question."""
 LEAST_SHARE = 0.3
 """Least share of a question's weight that the passage quoted first must have, its heading included."""
 FAR, FAR_UNNAMED = 0.35, 0.75
 """Shares of the least score below which nothing is quoted; the higher where a name asked for is nowhere."""
+NEARNESS_OF_CLOSEST = -0.01
+"""Least nearness of passages that are shown although few of a question's words are in them.
+
+It is above that of 95 in 100 questions of XQuAD, KorQuAD and JaQuAD to a library on other subjects."""
+CLOSEST = 2
+"""Quotes of such passages, at most."""
 _UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _NAMED = re.compile(r"(?<=[^\n.!?])\b[A-Z][\w'-]*")
 _REQUEST = frozenset(
@@ -293,13 +299,14 @@ _REQUEST = frozenset(
 class Decision:
     """Answerability of a question from passages; a higher score is likelier.
 
-    Passages that are `far` are not worth showing. `shares` are those of the question's weight that each
-    passage has with its heading; none where words decide nothing.
+    Passages that are `far` are not worth showing, unless their meaning is `near`. `shares` are those of the
+    question's weight that each passage has with its heading; none where words decide nothing.
     """
 
     answered: bool
     score: float
     far: bool = False
+    near: bool = field(default=False, repr=False)
     shares: tuple[float, ...] = field(default=(), repr=False)
 
 
@@ -331,7 +338,8 @@ def decide(
     def share(words: frozenset[str]) -> float:
         return sum(weights[word] for word in weights.keys() & words) / total
 
-    score = round(max(map(share, told), default=0.0) + _nearness(own, middle), 4)
+    nearness = _nearness(own, middle)
+    score = round(max(map(share, told), default=0.0) + (nearness or 0.0), 4)
     least = LEAST_UNSPACED.get(language(question), LEAST)
     known = frozenset[str]().union(*told)
     unnamed = any(known.isdisjoint(tokens(name)) for name in _NAMED.findall(question) if tokens(name))
@@ -342,8 +350,16 @@ def decide(
         score >= least,
         score,
         score < (FAR_UNNAMED if unnamed else FAR) * least,
+        nearness is not None and nearness >= NEARNESS_OF_CLOSEST and not unnamed,
         tuple(shares.get(passage.id, 1.0) for passage in passages),
     )
+
+
+def quotes_for(decision: Decision, quotes: Callable[..., list[Pick]]) -> list[Pick]:
+    """Return the quotes that are worth showing, of `extract`; few where only the meaning is near."""
+    if not decision.far:
+        return quotes()
+    return quotes(by_meaning=True)[:CLOSEST] if decision.near else []
 
 
 def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) -> bool:
@@ -380,7 +396,7 @@ def is_clear(
     """
     scale = scale_of(embedder)
     best = picks[0] if picks else None
-    if best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE:
+    if decision.far or (best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE):
         return False
     sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
     if embedder is None or scale is None or not sentence or sentence.startswith("|"):
@@ -441,6 +457,7 @@ def _cosine(passage: Passage) -> float | None:
     return None if found is None else found.score
 
 
-def _nearness(passages: Sequence[Passage], middle: float | None) -> float:
+def _nearness(passages: Sequence[Passage], middle: float | None) -> float | None:
+    """Return the highest cosine, less that of a neutral passage; None where that is unknown."""
     cosines = [cosine for passage in passages if (cosine := _cosine(passage)) is not None]
-    return max(cosines) - middle if cosines and middle is not None else 0.0
+    return max(cosines) - middle if cosines and middle is not None else None

@@ -116,7 +116,7 @@ WIDEST = 600
 BEHIND = 5.0
 """Largest distance of a pick's score from the best: the third sentence is often about something else."""
 LEAST_OF_BEST = 0.55
-"""Least share of the best score that a further pick has: text after a row is often about something else."""
+"""Least share of the best score that a further pick has: text after a row may be about something else."""
 COMPARED = 8
 """Sentences that are embedded where no word is shared: about 20 ms each."""
 FRAGMENT = 4.0
@@ -176,19 +176,23 @@ def extract(
     said: str = "",
     rarity: Rarity | None = None,
     others: int = MOST,
+    by_meaning: bool = False,
 ) -> list[Pick]:
     """Return the spans of passages that answer best, best first; none where nothing fits the question.
 
     At most `others` follow the best one and the amounts that the question names; the `rarity` of its words
-    tells which. `embedder` is used only where no sentence shares a word with the question; sentences in
-    `said` come last.
+    tells which. `embedder` is used only where no sentence shares a word with the question, or `by_meaning`:
+    the sentences nearest in meaning, of the nearest passages, are then returned. Those in `said` come last.
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
     units = [unit for unit in found if not unit.above_rows]
     scorer = _Scorer(question, units, passages)
-    if not units or not scorer.fits(passages):
+    by_meaning = by_meaning and embedder is not None
+    if not units or not (by_meaning or scorer.fits(passages)):
         return []
-    if scorer.no_shared_words and embedder is not None:
+    if (by_meaning or scorer.no_shared_words) and embedder is not None:
+        if by_meaning:
+            units = sorted(units, key=lambda unit: -_cosine(passages[unit.number - 1]))
         units = units[:COMPARED]
         raw = _similarities(question, units, embedder)
     else:
@@ -271,6 +275,11 @@ def _similarities(question: str, units: Sequence[_Sentence], embedder: Embedding
     vectors = np.asarray(embedder.embed_documents([unit.text for unit in units]))
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
     return [float(cosine) for cosine in vectors @ asked / np.where(lengths > 0, lengths, 1.0)]
+
+
+def _cosine(passage: Passage) -> float:
+    found = passage.found_by.get("similarity")
+    return 0.0 if found is None else found.score
 
 
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from rag.chat.answer import answer
-from rag.chat.extractive import DOUBTFUL, NOT_FOUND, Decision, decide, is_clear
+from rag.chat.extractive import CLOSEST, DOUBTFUL, NOT_FOUND, Decision, decide, is_clear
 from rag.errors import EmbeddingError
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
@@ -156,6 +156,17 @@ def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library
 def test_a_table_without_kana_does_not_answer_every_question_in_japanese(library: Library, question: str):
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
     assert told.startswith((DOUBTFUL["ja"], NOT_FOUND["ja"]))
+
+
+@pytest.mark.parametrize(("cosine", "start"), [(0.86, DOUBTFUL["en"]), (0.8, NOT_FOUND["en"])])
+def test_of_passages_that_are_only_near_in_meaning_two_quotes_are_shown(
+    embedder: Embedder, cosine: float, start: str
+):
+    text = f"{TEXT} We pay nothing while the home was unoccupied for more than 45 days."
+    near = passage(text, similarity=Found(1, cosine, 1.0))
+    *_, done = answer("May my house stand empty for months?", [near], llm=None, embedder=embedder)
+    assert done.text.startswith(start)
+    assert ("unoccupied" in done.text) is (start == DOUBTFUL["en"]) and len(done.citations) <= CLOSEST
 
 
 def test_a_passage_with_few_of_the_words_does_not_answer_however_near(embedder: Embedder):
