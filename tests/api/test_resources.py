@@ -130,7 +130,8 @@ def test_a_chat_is_kept_gone_on_with_read_exported_and_deleted(client):
 def test_a_text_is_checked_statement_by_statement(client):
     text = "The harbour was opened in 1893. The harbour handled 9.9 million containers in 2024."
     checked = data(client.post("/api/check", json={"text": text, "collections": ["Reports"]}))
-    assert [one["status"] for one in checked["statements"]] == ["verified", "not found"]
+    assert [one["status"] for one in checked["statements"]] == ["verified", "differs"]
+    assert checked["statements"][1]["note"] == "4.1 million"
     assert (checked["verified"], checked["total"]) == (1, 2)
     source = checked["statements"][0]["sources"][0]
     assert HARBOUR[source["start"] : source["end"]] == source["quote"]
