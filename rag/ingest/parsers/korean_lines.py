@@ -30,8 +30,8 @@ _PARTED = 0.29  # share of places between Korean letters that have a space
 # Share of line ends, of those that have no room for the next word, that have no room for a letter either:
 # where lines break inside words, and where they break between words.
 _TIGHT_INSIDE, _TIGHT_BETWEEN = 0.95, 0.45
-_SURE = 5.0  # log of the odds that lines break inside words, from which words are joined
-_ENTRY = re.compile(r"제\s?\d+\s?[조장절항]|\(?[가-하]\)\s|[가-하]\.\s|\(?\d{1,3}[.)]\s")
+_SURE = 3.0  # log of the odds that lines break inside words, from which words are joined
+_ENTRY = re.compile(r"제\s?\d+\s?[조장절항]|\([가나다라마바사아자차카타파하]\)\s|\(?\d{1,3}[.)]\s")
 
 
 class LineEnd(NamedTuple):
