@@ -21,7 +21,7 @@ from rag.citations.claims import (
     find_contradiction,
     in_its_words,
     joined,
-    other_number,
+    other_numbers,
 )
 from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup, TableText
@@ -322,14 +322,21 @@ class Checker:
                     Span(number, unit.start, unit.end)
                 ):
                     continue
-                if (pair := other_number(claim, unit)) is not None:
-                    said = unit.text[pair[1].start : pair[1].end].strip()
-                    told = f"{sentence[: pair[0].start]}{said}{sentence[pair[0].end :]}"
-                    found = self._check_prose(told, {number})
-                    inside = unit.start <= found.start and found.end <= unit.end
-                    if found.status == "verified" and inside and found.score >= DIFFERS:
-                        return replace(found, status="differs", said=said)
+                found = [self._with_number(claim, number, unit, *pair) for pair in other_numbers(claim, unit)]
+                differing = [one for one in found if one is not None]
+                if len(differing) == 1:
+                    return differing[0]
         return None
+
+    def _with_number(
+        self, claim: Sentence, number: int, unit: Sentence, said: Quantity, other: Quantity
+    ) -> Evidence | None:
+        """Return how a claim differs from a sentence that verifies it with another number, if it does."""
+        words = unit.text[other.start : other.end].strip()
+        found = self._check_prose(f"{claim.text[: said.start]}{words}{claim.text[said.end :]}", {number})
+        inside = unit.start <= found.start and found.end <= unit.end
+        verified = found.status == "verified" and inside and found.score >= DIFFERS
+        return replace(found, status="differs", said=words) if verified else None
 
     def _check_prose(self, sentence: str, among: Collection[int] | None) -> Evidence:
         claim = Sentence(sentence, 0, len(sentence))
@@ -599,13 +606,19 @@ class _ParsedPassage:
         return None if cut or self._denied(*span) else span
 
     def _with_other_ending(self, claim: Sentence) -> tuple[int, int] | None:
-        """Return the span of a Korean or Japanese "A is B" whose words end otherwise: "으로 한다"."""
+        """Return the span of a Korean or Japanese "A is B" whose words end otherwise: "으로 한다".
+
+        It may begin with words of the document's name or of the heading.
+        """
         bare = _COPULA.sub("", claim.folded)
-        span = self.folded.find(bare) if bare != claim.folded and _TOPIC.search(bare) else None
+        while (first := bare.partition(" "))[2] and not self.above.lacks(tokens(first[0])):
+            bare = first[2]
+        span = self.folded.find(bare) if _COPULA.search(claim.folded) and _TOPIC.search(bare) else None
         unit = next((one for one in self.units if span and one.start <= span[0] and span[1] <= one.end), None)
         if span is None or unit is None or self._denied(*span):
             return None
-        return None if find_contradiction(claim, unit, [unit], [*self.units, self.above]) else span
+        said = Sentence(bare, 0, len(bare))
+        return None if find_contradiction(said, unit, [unit], [*self.units, self.above]) else span
 
     def _denied(self, start: int, end: int) -> bool:
         """Return True where the sentence around a span denies or qualifies it: "It is not true that ..."."""

@@ -533,17 +533,22 @@ def _other_number(
     return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
 
 
-def other_number(claim: Sentence, source: Sentence) -> tuple[Quantity, Quantity] | None:
-    """Return the one number of a claim that a source does not state, and the only one it may be instead.
+MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
-    >>> pair = other_number(Sentence("The fee is £9.", 0, 14), Sentence("The fee is £8 in 2024.", 0, 22))
-    >>> [str(one.value) for one in pair or ()]
-    ['9', '8']
+
+def other_numbers(claim: Sentence, source: Sentence) -> list[tuple[Quantity, Quantity]]:
+    """Return the one number of a claim that a source does not state, with each that it may be instead.
+
+    >>> pairs = other_numbers(Sentence("The fee is £9.", 0, 14), Sentence("The fee is £8 in 2024.", 0, 22))
+    >>> [(str(one.value), str(other.value)) for one, other in pairs]
+    [('9', '8')]
     """
     wrong = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
-    left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities)]
-    able = [p for p in left if len(wrong) == 1 and same_unit(wrong[0].unit, p.unit) and not p.bound]
-    return (wrong[0], able[0]) if len(able) == 1 and not wrong[0].bound else None
+    if len(wrong) != 1 or wrong[0].bound:
+        return []
+    left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities) and not p.bound]
+    able = [p for p in left if same_unit(wrong[0].unit, p.unit)]
+    return [(wrong[0], p) for p in able] if len(able) <= MOST_OTHERS else []
 
 
 _RESPECTIVELY = re.compile(r"\brespectively\b|각각|それぞれ|分别|分別", re.IGNORECASE)

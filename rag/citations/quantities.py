@@ -172,6 +172,8 @@ def quantities(text: str) -> list[Quantity]:
 
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
     [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
+    >>> [f"{q.value:.0f}" for q in quantities("제4조, 4조 원")]
+    ['4', '4000000000000']
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("1 year and 2 months, 1년 6개월")]
     [('14', 'mo'), ('18', 'mo')]
     """
@@ -243,7 +245,9 @@ def _number(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
     digits = match["digits"].replace(",", "")
     if len(digits) > 30:
         return None
-    return _scaled(digits, re.sub(r"[\s,]", "", match["cjk"] or ""))
+    units = re.sub(r"[\s,]", "", match["cjk"] or "")
+    is_article = units == "조" and match.string.startswith("제", match.start("digits") - 1)
+    return _scaled(digits, "" if is_article else units)
 
 
 def _scaled(digits: str, units: str) -> tuple[Decimal, Decimal]:

@@ -348,6 +348,9 @@ def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, sa
     [
         ("월 차임은 1,750만 원이다.", "verified"),
         ("월 차임은 1,750만 원입니다.", "verified"),
+        ("공장 월 차임은 1,750만 원이다.", "verified"),  # of a document with that name
+        ("창고 월 차임은 1,750만 원이다.", "related"),
+        ("월 차임은 1,570만 원이다.", "differs"),
         ("관리비는 90만 원이다.", "related"),
         ("연체이자는 연 8%이다.", "related"),
         ("賃料は月額50万円です。", "verified"),
@@ -356,8 +359,8 @@ def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, sa
 )
 def test_what_a_sentence_says_before_another_ending_is_verified(claim: str, status: str):
     text = (
-        "보증금은 3억 원으로 하고, 월 차임은 1,750만 원(부가가치세 별도)으로 하며 매월 낸다. "
-        "관리비는 90만 원 이상으로 한다. 연체이자는 연 8%가 아니다. "
+        "제3조(보증금과 차임) 보증금은 3억 원으로 하고, 월 차임은 1,750만 원(부가가치세 별도)으로 하며 "
+        "매월 낸다. 관리비는 90만 원 이상으로 한다. 연체이자는 연 8%가 아니다. "
         "賃料は月額50万円とする。管理費は5万円ではない。"
     )
-    assert Checker([passage(text)]).check(claim).status == status
+    assert Checker([replace(passage(text), document="공장 임대차.docx")]).check(claim).status == status
