@@ -121,13 +121,21 @@ COUNT_SHIFTS = """() => {
 }"""
 
 
+RESTS = """() => {
+  const top = document.querySelector('[class*="st-key-question-"]').getBoundingClientRect().top;
+  if (top !== window.restsAt) [window.restsAt, window.restsSince] = [top, performance.now()];
+  return performance.now() - window.restsSince > 2000;
+}"""
+
+
 def test_nothing_moves_while_an_answer_grows_or_when_it_ends(visitor: Visitor, fake: FakeLLM):
     page = visitor.page
     fake.reply(Reply("Begin [1]. " + SHORT, hold_after=4))
     visitor.ask("How many containers were handled?")
     expect(visitor.answers().last).to_contain_text("Begin")
     expect(page.locator('[class*="st-key-stop-"] button')).to_be_attached()  # the page is drawn around it
-    page.wait_for_timeout(1000)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_function(RESTS, polling=100)
     page.evaluate(COUNT_SHIFTS)
     fake.released.set()
     visitor.finished(1)
