@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -21,6 +22,7 @@ _PANIC = "PanicException"  # a BaseException that no module exports
 _HEAP = (
     32_000_000  # bytes that the one writer thread gathers before it writes a segment; tantivy asks for 15 MB
 )
+_PAUSES = (0.01, 0.1, 1.0)  # seconds between tries to remove an index
 _SAMPLE = 200  # entries that are looked up by their own ids
 
 
@@ -47,6 +49,16 @@ def _within(query: Any, chosen: Any) -> Any:
     """Limit a query to the entries that another one finds; scores stay the same."""
     must = tantivy.Occur.Must
     return tantivy.Query.boolean_query([(must, query), (must, tantivy.Query.const_score_query(chosen, 0.0))])
+
+
+def _remove(directory: Path) -> None:
+    """Remove a directory, in which a thread of a closed writer may still be at its last file."""
+    for pause in _PAUSES:
+        shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            return
+        time.sleep(pause)
+    shutil.rmtree(directory)
 
 
 class TantivyIndex(LexicalIndex):
@@ -144,7 +156,7 @@ class TantivyIndex(LexicalIndex):
         if self._directory is None:
             return tantivy.Index(schema())
         with self._failures("made"):
-            shutil.rmtree(self._directory, ignore_errors=True)
+            _remove(self._directory)
             self._directory.mkdir(parents=True)
             index = tantivy.Index(schema(), path=str(self._directory))
             (self._directory / _MARKER).write_text(json.dumps(self._marker), encoding="utf-8")

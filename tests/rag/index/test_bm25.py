@@ -1,4 +1,7 @@
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -139,3 +142,21 @@ def test_files_of_two_segments_that_were_exchanged_are_found_by_a_check(tmp_path
         index.check()
     index.clear()
     index.check()
+
+
+def test_an_index_is_cleared_while_a_late_file_is_written_into_its_folder(tmp_path: Path):
+    written(tmp_path / "words")
+    index = TantivyIndex(tmp_path / "words")
+    over = time.monotonic() + 0.3
+
+    def write_late() -> None:
+        while time.monotonic() < over:
+            with suppress(FileNotFoundError):
+                (tmp_path / "words" / "late").touch()
+
+    with ThreadPoolExecutor() as threads:
+        writing = threads.submit(write_late)
+        index.clear()
+        writing.result()
+    index.add(entries("cat"))
+    assert found(index, "cat") == ["d-0"]
