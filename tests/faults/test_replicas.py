@@ -205,6 +205,7 @@ def test_a_due_source_is_synced_once_by_three_processes(shared, here, tmp_path: 
 
 def test_a_grid_of_a_killed_process_is_gone_on_with_by_another(shared, here):
     there = here.workspace(LOCAL_OWNER)
+    here._schedule.close()  # its first look may come late, and find the run before a worker does
     shared.members_of(WORK, 2)
     shared.llm.reply(Reply("held", hold_after=0))
     grid = there.grids.create("Castles", [Column("", "Depth of the moat", kind="number")])
