@@ -62,7 +62,8 @@ def states(visitor: Visitor, url: str) -> Iterator[str]:
     visitor.ask("How many containers were handled?")
     visitor.finished()
     yield "chat"
-    click(page.get_by_role("button", name="Not helpful"), then=page.get_by_text("What was not helpful?"))
+    rate = page.get_by_role("button", name="Not helpful", exact=True)  # once it is, "Marked not helpful"
+    click(rate, then=page.get_by_text("What was not helpful?"))
     click(page.get_by_role("radio", name="Other", exact=True), then=page.get_by_label("In your words"))
     yield "reasons"
     click(page.get_by_role("button", name="Other search"), then=dialog.get_by_text("Search mode"))

@@ -16,6 +16,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 PATIENCE = 60_000  # milliseconds: a busy machine takes its time
 TRIES = (4_000, 15_000, 40_000, PATIENCE)  # a press that was forgotten is forgotten at once
+SHOWN = 1_000  # for what stands on a page that rests
 
 Step = Callable[[float], object]
 """Something that is done, or waited for, within some milliseconds, and fails where it was not."""
@@ -24,15 +25,27 @@ Step = Callable[[float], object]
 def again(act: Step, then: Locator | Step, tries: tuple[float, ...] = TRIES) -> None:
     """Do something until its outcome is seen, each time with more patience.
 
-    Doing it may fail: what it needs may be gone because of the time before.
+    Doing it may fail: what it needs may be gone because of the time before. It is not done again while the
+    page still works on it: a second press of a button that marks takes the mark away.
     """
     so = seen(then) if isinstance(then, Locator) else then
     for patience in tries:
         undone = _failure(act, patience)
         unseen = _failure(so, patience)
+        if unseen is not None and isinstance(then, Locator):
+            _failure(lambda _, page=then.page: rested(page), patience)
+            unseen = _failure(so, SHOWN)
         if unseen is None:
             return
     raise AssertionError(f"What was done did not lead to what was waited for: {unseen}") from undone
+
+
+def rested(page: Page) -> None:
+    """Wait until the page is drawn: what is clicked while it is drawn anew may be forgotten."""
+    drawn = page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    drawn.wait_for(state="attached")
+    page.wait_for_timeout(500)
+    drawn.wait_for(state="attached")
 
 
 def _failure(step: Step, patience: float) -> Exception | None:
@@ -195,11 +208,8 @@ class Visitor:
         self.rested()
 
     def rested(self) -> None:
-        """Wait until the page is drawn: what is clicked while it is drawn anew may be forgotten."""
-        drawn = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-        self.page.locator(drawn).wait_for(state="attached")
-        self.page.wait_for_timeout(500)
-        self.page.locator(drawn).wait_for(state="attached")
+        """Wait until the page is drawn."""
+        rested(self.page)
 
     def fits(self) -> None:
         """Wait until nothing reaches over the side of the screen."""
