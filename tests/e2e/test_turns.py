@@ -71,7 +71,8 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
     expect(visitor.answers()).to_have_count(1)
     click(earlier, then=visitor.answers().nth(1))
     expect(visitor.answers()).to_have_count(2)
-    expect(page.get_by_role("group", name="Chat message from user").last).to_contain_text("And the second one?")
+    second = page.get_by_role("group", name="Chat message from user").last
+    expect(second).to_contain_text("And the second one?")
     assert visitor.errors == []
 
 
