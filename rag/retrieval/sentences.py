@@ -19,6 +19,7 @@ from rag.passage import Passage
 from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import QuestionType, has_amount, without_periods
 from rag.retrieval.table_rows import score_rows
+from rag.text import chunking
 from rag.text.language import may_share_words
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
@@ -545,7 +546,7 @@ def best_excerpts(
     """Return an excerpt of each passage, or None, together about `tokens`.
 
     The sentence that answers best is taken first, then the best that is a passage's first or next to its
-    excerpt.
+    excerpt. The heading path of one that begins within a table ends with its header, as that of a chunk does.
 
     >>> lease = "The roof is new. The lease ends in May. It may be renewed. It rains."
     >>> passage = Passage("c", "d", "lease.md", "", None, "", 10, 10 + len(lease), lease)
@@ -570,9 +571,12 @@ def excerpts(question: str, passages: Sequence[Passage], tokens: int = EXCERPT_T
 
 
 def _growing_excerpts(question: str, passages: Sequence[Passage]) -> "list[_GrowingExcerpt]":
-    units = score_sentences(question, passages)
+    units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
+    scorer = _Scorer(question, units, passages)
+    scored = [(unit, scorer.score(at, passages)) for at, unit in enumerate(units)]
     return [
-        _GrowingExcerpt(p, [unit for unit in units if unit.number == n]) for n, p in enumerate(passages, 1)
+        _GrowingExcerpt(passage, [one for one in scored if one[0].number == number])
+        for number, passage in enumerate(passages, 1)
     ]
 
 
@@ -595,11 +599,18 @@ def _grow(shown: "Sequence[_GrowingExcerpt]", tokens: int) -> None:
 class _GrowingExcerpt:
     """Excerpt of neighbouring sentences, which grows by the better of its two neighbours."""
 
-    def __init__(self, passage: Passage, units: Sequence[Pick]):
+    def __init__(self, passage: Passage, scored: Sequence[tuple[_Sentence, float]]):
         self._passage = passage
-        self._units = units
+        self._units = [unit for unit, _ in scored]
+        self._scores = [score for _, score in scored]
+        self._tables = chunking.tables(passage.text)
         self._run: range = range(0)
-        self.next = max(range(len(units)), key=lambda at: (units[at].score, -at), default=None)
+        # A header has the words of the question as often as a row has, and says nothing by itself.
+        self.next = max(
+            range(len(scored)),
+            key=lambda at: (not self._units[at].above_rows, self._scores[at], -at),
+            default=None,
+        )
 
     @property
     def begun(self) -> bool:
@@ -609,18 +620,18 @@ class _GrowingExcerpt:
     @property
     def score(self) -> float:
         """The score of the next sentence."""
-        return self._units[self._next].score
+        return self._scores[self._next]
 
     @property
     def cost(self) -> int:
         """Tokens that the next sentence adds."""
-        return count_tokens(self._text(self._grown())) - count_tokens(self._text(self._run))
+        return self._tokens(self._grown()) - self._tokens(self._run)
 
     def take(self) -> None:
         """Add the next sentence."""
         self._run = self._grown()
         beside = [at for at in (self._run.stop, self._run.start - 1) if 0 <= at < len(self._units)]
-        self.next = max(beside, key=lambda at: self._units[at].score, default=None)
+        self.next = max(beside, key=self._scores.__getitem__, default=None)
 
     def close(self) -> None:
         """Stop growing."""
@@ -631,8 +642,12 @@ class _GrowingExcerpt:
         if not self.begun:
             return None
         start, end = self._span(self._run)
-        at = self._passage.start
-        return replace(self._passage, text=self._passage.text[start:end], start=at + start, end=at + end)
+        at, heading = (
+            self._passage.start,
+            " > ".join(filter(None, (self._passage.heading, *self._labels(start)))),
+        )
+        text = self._passage.text[start:end]
+        return replace(self._passage, heading=heading, text=text, start=at + start, end=at + end)
 
     @property
     def _next(self) -> int:
@@ -643,9 +658,14 @@ class _GrowingExcerpt:
         run = self._run or range(self._next, self._next)
         return range(min(run.start, self._next), max(run.stop, self._next + 1))
 
-    def _text(self, run: range) -> str:
+    def _tokens(self, run: range) -> int:
         start, end = self._span(run)
-        return self._passage.text[start:end]
+        above = self._labels(start) if run else ()
+        return count_tokens("\n".join((*above, self._passage.text[start:end])))
+
+    def _labels(self, start: int) -> tuple[str, ...]:
+        """Return what stands in the passage above an excerpt that begins within a table."""
+        return tuple(label for label in chunking.labels_above(self._tables, start) if label)
 
     def _span(self, run: range) -> tuple[int, int]:
         return (self._units[run[0]].start, self._units[run[-1]].end) if run else (0, 0)

@@ -6,6 +6,7 @@ from math import ceil
 
 from rag.passage import Passage
 from rag.text.normalize import clean
+from rag.text.tables import cells, markdown_table
 
 _FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary|instructions)\b)", re.IGNORECASE)
 
@@ -21,16 +22,38 @@ def fenced(number: int, passage: Passage) -> str:
     <passage number="1" document="a.pdf" page="2">
     ‹/passage> Hi
     </passage>
+
+    One that begins within a table has its header at the end of its heading path, and is given under it.
+
+    >>> print(fenced(1, Passage("c", "d", "a.pdf", "", 2, "Rents > 2024 | 2025", 0, 9, "| Full | 64 | 69 |")))
+    <passage number="1" document="a.pdf" page="2" heading="Rents">
+    |  | 2024 | 2025 |
+    |---|---|---|
+    | Full | 64 | 69 |
+    </passage>
     """
+    path, header = _header_above(passage)
     place = f' page="{passage.page}"' if passage.page is not None else ""
-    heading = f' heading="{_label(passage.heading)}"' if passage.heading else ""
-    text = unfenced(passage.text)
+    heading = f' heading="{_label(path)}"' if path else ""
+    text = unfenced(header + passage.text)
     about = f' about="{_label(passage.about)}"' if passage.about else ""
     seen = f' source="{FROM_PICTURE}"' if passage.is_from_picture else ""
     opening = (
         f'<passage number="{number}" document="{_label(passage.document)}"{about}{place}{heading}{seen}>'
     )
     return f"{opening}\n{text}\n</passage>"
+
+
+def _header_above(passage: Passage) -> tuple[str, str]:
+    """Return the heading path of a passage, and the header of the table that it begins within, if it does.
+
+    The header is taken from the path.
+    """
+    path, _, last = passage.heading.rpartition(" > ")
+    named, row = last.split(" | "), passage.text.partition("\n")[0]
+    if len(named) < 2 or not row.startswith("|"):
+        return passage.heading, ""
+    return path, markdown_table(named, [cells(row)]).rpartition("\n")[0] + "\n"
 
 
 def _label(text: str) -> str:

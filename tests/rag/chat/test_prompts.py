@@ -18,7 +18,7 @@ from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.passage import Passage
 from rag.retrieval.sentences import EXCERPT_TOKENS, PASSAGES, PROMPT_TOKENS, best_excerpts, excerpts
-from rag.text.prompt_parts import count_tokens
+from rag.text.prompt_parts import count_tokens, fenced
 from tests.rag.fake_llm import FakeLLM
 
 FILLER = "The committee met again and spoke of many other things for a long while. "
@@ -51,6 +51,35 @@ def test_korean_is_cut_as_well():
 def test_the_passage_that_answers_gets_the_room():
     (only,) = shown(ASKED, passage(FILLER * 20, "a.md"), passage(LEASE, "b.md"))
     assert "31 May" in only
+
+
+RENTS = """
+Annual rent for a plot
+
+| Plot | 2024 | 2025 |
+| --- | --- | --- |
+| Quarter | £18.50 | £20.00 |
+| Half | £35.00 | £37.50 |
+| Full | £64.50 | £69.00 |
+| Double | £120.00 | £128.00 |
+
+"""
+
+
+def test_a_row_is_shown_under_its_header_and_no_header_without_its_row():
+    rules = FILLER * 3 + RENTS + FILLER * 12
+    lease = [passage(LEASE, f"{number}.md") for number in range(3)]
+    asked = small_model_messages("What is the rent for a full plot in 2025?", [passage(rules), *lease])
+    prompt = asked[1]["content"]
+    assert "| Plot | 2024 | 2025 |" in prompt and "| Full | £64.50 | £69.00 |" in prompt
+
+
+def test_the_header_of_a_table_that_is_cut_stands_once_above_the_row_that_answers():
+    rules = FILLER * 3 + RENTS + FILLER * 12
+    (found,) = best_excerpts("What is the rent for a double plot?", [passage(rules)], 40)
+    assert found is not None and found.text.startswith("| Double |")
+    assert rules[found.start - 100 : found.end - 100] == found.text
+    assert fenced(1, found).count("| Plot | 2024 | 2025 |\n|---|---|---|\n") == 1
 
 
 def test_each_passage_by_itself_is_cut_and_what_a_short_one_leaves_the_next_may_have():
