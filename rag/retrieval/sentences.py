@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from math import fsum, inf, log
 
 import numpy as np
@@ -536,6 +536,7 @@ def _title(passage: Passage) -> frozenset[str]:
 PASSAGES = 4
 PROMPT_TOKENS = 260
 """Tokens of all passages in a prompt; they hold nine in ten answers (docs/benchmarks/local-model.md)."""
+_ROWS = 8  # of a table that an excerpt may take to come to one that answers
 EXCERPT_TOKENS = 75
 """Tokens of each passage that is read by itself; a short passage leaves its rest to the next."""
 
@@ -572,10 +573,12 @@ def excerpts(question: str, passages: Sequence[Passage], tokens: int = EXCERPT_T
 
 def _growing_excerpts(question: str, passages: Sequence[Passage]) -> "list[_GrowingExcerpt]":
     units = [unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage)]
-    scorer = _Scorer(question, units, passages)
-    scored = [(unit, scorer.score(at, passages)) for at, unit in enumerate(units)]
+    stated = [unit for unit in units if not unit.above_rows]
+    scorer = _Scorer(question, stated, passages)
+    raw = [scorer.score(at, passages) for at in range(len(stated))]
+    scores = dict(zip(stated, _demote_headings(stated, raw, passages), strict=True))
     return [
-        _GrowingExcerpt(passage, [one for one in scored if one[0].number == number])
+        _GrowingExcerpt(passage, {unit: scores.get(unit, -inf) for unit in units if unit.number == number})
         for number, passage in enumerate(passages, 1)
     ]
 
@@ -599,28 +602,18 @@ def _grow(shown: "Sequence[_GrowingExcerpt]", tokens: int) -> None:
 class _GrowingExcerpt:
     """Excerpt of neighbouring sentences, which grows by the better of its two neighbours."""
 
-    def __init__(self, passage: Passage, scored: Sequence[tuple[_Sentence, float]]):
+    def __init__(self, passage: Passage, scores: "Mapping[_Sentence, float]"):
         self._passage = passage
-        self._units = [unit for unit, _ in scored]
-        self._scores = [score for _, score in scored]
+        self._units, self._scores = list(scores), list(scores.values())
         self._tables = chunking.tables(passage.text)
         self._run: range = range(0)
-        # A header has the words of the question as often as a row has, and says nothing by itself.
-        self.next = max(
-            range(len(scored)),
-            key=lambda at: (not self._units[at].above_rows, self._scores[at], -at),
-            default=None,
-        )
+        self.score, first = max(((score, -at) for at, score in enumerate(self._scores)), default=(-inf, 0))
+        self.next = -first if scores else None
 
     @property
     def begun(self) -> bool:
         """True where the excerpt has a sentence."""
         return len(self._run) > 0
-
-    @property
-    def score(self) -> float:
-        """The score of the next sentence."""
-        return self._scores[self._next]
 
     @property
     def cost(self) -> int:
@@ -630,8 +623,9 @@ class _GrowingExcerpt:
     def take(self) -> None:
         """Add the next sentence."""
         self._run = self._grown()
-        beside = [at for at in (self._run.stop, self._run.start - 1) if 0 <= at < len(self._units)]
-        self.next = max(beside, key=self._scores.__getitem__, default=None)
+        beside = ((self._run.stop, 1), (self._run.start - 1, -1))
+        reached = [(self._reached(at, step), at) for at, step in beside if 0 <= at < len(self._units)]
+        self.score, self.next = max(reached, key=lambda one: one[0], default=(-inf, None))
 
     def close(self) -> None:
         """Stop growing."""
@@ -639,15 +633,22 @@ class _GrowingExcerpt:
 
     def excerpt(self) -> Passage | None:
         """Return the excerpt as a passage with its own place in the document; None where it is empty."""
-        if not self.begun:
+        run = self._run
+        while run and self._units[run[-1]].above_rows:  # a header says nothing without a row
+            run = run[:-1]
+        if not run:
             return None
-        start, end = self._span(self._run)
-        at, heading = (
-            self._passage.start,
-            " > ".join(filter(None, (self._passage.heading, *self._labels(start)))),
-        )
+        start, end = self._span(run)
+        path = (self._passage.heading, *self._labels(start))
+        heading, at = " > ".join(part for part in path if part), self._passage.start
         text = self._passage.text[start:end]
         return replace(self._passage, heading=heading, text=text, start=at + start, end=at + end)
+
+    def _reached(self, at: int, step: int) -> float:
+        """Return the score of a neighbour, or of the best row that some short rows of its table lead to."""
+        ahead = islice(zip(self._units[at::step], self._scores[at::step], strict=True), _ROWS)
+        rows = takewhile(lambda one: one[0].is_row or one[0].above_rows, ahead)
+        return max((score for _, score in rows), default=self._scores[at])
 
     @property
     def _next(self) -> int:
