@@ -42,10 +42,10 @@ def sentence_questions(text: str) -> Iterator[NaturalQuestion]:
 
 
 def table_questions(text: str) -> Iterator[NaturalQuestion]:
-    r"""Yield questions that rows of a passage's tables answer, one for each row.
+    r"""Yield questions that rows of a passage's tables answer, at most one for each row.
 
     >>> [found.text for found in table_questions("|  | 2024 |\n|---|---|\n| Net sales | 81,797 |")]
-    ['What is Net sales for 2024?']
+    ['What were net sales in 2024?']
     """
     for table in read_tables(text):
         yield from _of_table(table, text)
@@ -204,6 +204,13 @@ _KOREAN_WHAT = re.compile(
     r"^(?P<subject>[^\s,()]{2,20}(?: [^\s,()]{1,15}){0,2}?)(?P<mark>은|는) [^,]{6,}(?:이다|입니다)\.$"
 )
 _KOREAN_SUM = re.compile(r"\d ?(?:[십백천]?[만억조]? ?(?:원|달러)|%)(?:이다|입니다)\.$")
+_KOREAN_DAY = re.compile(
+    r"\d ?(?:년|월|일)(?: ?(?:초|말|봄|여름|가을|겨울|[상하]반기|[1-4]분기|(?:오전|오후)[^,]{1,8}))?"
+    r"(?:이다|입니다)\.$"
+)
+_KOREAN_PERSON = re.compile(
+    r"(?:담당자|책임자|대표자?|관리자|신청인|임대인|임차인|[팀사회부과소원총교관국]장|감독|작가|저자|대표이사|교수)$"
+)
 _KOREAN_UNCLEAR = re.compile(
     r"^(?:그|이|저|또|우리|당신|여기|다음|이것|그것|이곳|이는|이번)(?:\s|은|는|들|의)|것$|때$|경우$"
 )
@@ -222,9 +229,21 @@ def _ask_korean(sentence: str, _: str) -> str:
         subject = f"{found['when'] or ''}{found['subject']}{found['mark']} {found['each'] or ''}"
         return f"{subject}{asked}입니까?"
     elif (found := _KOREAN_WHAT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
-        asked = "얼마" if _KOREAN_SUM.search(sentence) else "무엇"
-        return f"{found['subject']}{found['mark']} {asked}입니까?"
+        return f"{found['subject']}{found['mark']} {_korean_asked(found['subject'], sentence)}입니까?"
     return ""
+
+
+def _korean_asked(subject: str, sentence: str) -> str:
+    """Return the word that asks for what a sentence says of its subject.
+
+    >>> _korean_asked("준공 예정일", "준공 예정일은 2026년 5월 10일입니다.")
+    '언제'
+    """
+    if _KOREAN_SUM.search(sentence):
+        return "얼마"
+    if _KOREAN_DAY.search(sentence):
+        return "언제"
+    return "누구" if _KOREAN_PERSON.search(subject) else "무엇"
 
 
 def _with_object_mark(noun: str) -> str:
@@ -237,13 +256,11 @@ def _with_object_mark(noun: str) -> str:
 
 
 def _as_topic(noun: str) -> str:
-    """Return a Korean noun with the mark of a topic, by its last sound; another word is called a value.
+    """Return a Korean noun with the mark of a topic, by its last sound.
 
-    >>> _as_topic("증감률"), _as_topic("단가"), _as_topic("2024")
-    ('증감률은', '단가는', '2024 값은')
+    >>> _as_topic("증감률"), _as_topic("단가")
+    ('증감률은', '단가는')
     """
-    if not "가" <= noun[-1:] <= "힣":
-        return f"{noun} 값은"
     return noun + ("은" if (ord(noun[-1]) - ord("가")) % 28 else "는")
 
 
@@ -273,6 +290,13 @@ _JAPANESE_MONEY = ("円", "ドル")
 _JAPANESE_WHAT = re.compile(
     r"^(?P<subject>[^、,()（）]{2,20}?)(?:とは|は)、?[^。]{6,}(?:である|です|のこと)。$"
 )
+_JAPANESE_DAY_END = re.compile(
+    r"\d(?:年度?|月|日)(?:初め|末|の?[春夏秋冬]|上旬|中旬|下旬|ごろ|頃)?(?:である|です)。$"
+)
+_JAPANESE_SUM_END = re.compile(r"\d[万億兆]?(?:円|ドル)(?:である|です)。$")
+_JAPANESE_PERSON = re.compile(
+    r"(?:担当者|責任者|代表者?|管理者|貸主|借主|[社会部課館校店園院所局]長|理事長|委員長|監督|著者|作者|教授)$"
+)
 _JAPANESE_UNCLEAR = re.compile(
     r"^(?:これ|それ|あれ|この|その|あの|彼|私|ここ|そこ|また)|(?:こと|もの|とき|場合|の)$"
 )
@@ -293,36 +317,138 @@ def _ask_japanese(sentence: str, _: str) -> str:
         asked = "いくら" if found["unit"] in _JAPANESE_MONEY else f"何{found['unit']}"
         return f"{found['when'] or ''}{found['subject']}は{found['each'] or ''}{asked}ですか。"
     elif (found := _JAPANESE_WHAT.match(sentence)) and not _JAPANESE_UNCLEAR.search(found["subject"]):
-        return f"{found['subject']}とは何ですか。"
+        return _japanese_asked(found["subject"], sentence)
     return ""
 
 
+def _japanese_asked(subject: str, sentence: str) -> str:
+    """Return the question that asks for what a sentence says of its subject.
+
+    >>> _japanese_asked("完成予定日", "完成予定日は2026年5月10日です。")
+    '完成予定日はいつですか。'
+    """
+    for pattern, asked in ((_JAPANESE_DAY_END, "いつ"), (_JAPANESE_SUM_END, "いくら")):
+        if pattern.search(sentence):
+            return f"{subject}は{asked}ですか。"
+    return f"{subject}は誰ですか。" if _JAPANESE_PERSON.search(subject) else f"{subject}とは何ですか。"
+
+
 _ASKED: dict[str, Callable[[str, str], str]] = {"en": _ask_english, "ko": _ask_korean, "ja": _ask_japanese}
-_CELL = {
-    "en": "What is {row} for {column}?",
-    "ko": "{row}의 {column} 얼마입니까?",
-    "ja": "{row}の{column}はいくつですか。",
-}
 _CELL_WITH_WORDS = re.compile(r"[^\W\d_]{3,}|[가-힣一-鿿ァ-ヺ]{2,}")
-_COLUMN = re.compile(  # a time, or a few words without figures
-    rf"(?:(?:Q[1-4]|FY|H[12]) ?)?{_YEAR}|(?:\w+ (?:months|weeks|years?|quarter) ended )?{_DATE}"
-    r"|[^\W\d]+(?: [^\W\d]+){0,3}",
+_VALUE = re.compile(r"^[$€£¥₩(]?\s?\d[\d,.]*\s?(?:%|원|円)?\)?$")
+_WHOLE = re.compile(r"^\d{1,3}(?:,\d{3})*$|^\d+$")
+_IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
+LONGEST_NAME = 60  # characters of a row's name
+
+# English: a measure was, a count is asked for by "how many". Other names give no question.
+_SEASON = "Spring|Summer|Autumn|Fall|Winter"
+_PERIOD = re.compile(
+    rf"(?:(?:Q[1-4]|H[12]|FY|{_SEASON}|{_MONTH})[ -]?)?{_YEAR}|Q[1-4]|{_SEASON}|{_MONTH}"
+    rf"|(?:first|second|third|fourth) quarter(?: of {_YEAR})?"
+    rf"|(?P<ended>\w+ (?:months|weeks|years?|quarter) ended {_DATE})"
+    rf"|(?P<day>(?:\d{{1,2}}\s+(?:{_MONTH})|(?:{_MONTH})\s+\d{{1,2}},)\s+{_YEAR})",
     re.I,
 )
-_VALUE = re.compile(r"^[$€£¥(]?\s?\d[\d,.]*\s?[)%]?$")
+_MEASURE = re.compile(
+    r"(?:[A-Za-z]+ ){0,3}"
+    r"(?:revenue|sales|income|earnings|profit|loss|margin|expenses?|costs?|price|rate|ratio|fee|rent|salary"
+    r"|budget|balance|debt|assets|liabilities|turnover|spending|population|headcount|total|average|share|weight"
+    r"|height|length|width|depth|area|distance|capacity|duration|speed|temperature|rainfall|score|deposit|tax)",
+    re.I,
+)
+_WERE = re.compile(r"(?:sales|earnings|expenses|costs|assets|liabilities)\Z", re.I)
+_DEEDS = r"[a-z]+ed|sold|built|made|held|lost|won|born|paid|sent|bought|taken"
+_COUNTED = re.compile(
+    rf"(?P<noun>(?:[A-Za-z]+ )?[A-Za-z]{{2,}}[^su\W]s|people)(?: (?P<done>{_DEEDS}))?", re.I
+)
+
+
+def _of_cell_english(row: str, column: str, value: str, text: str) -> str:
+    when, what = (column, row) if _PERIOD.fullmatch(column) else (row, column)
+    if period := _PERIOD.fullmatch(when):
+        return _in_period(what, period, value)
+    if _PERIOD.fullmatch(what) or _COUNTED.fullmatch(row) or not _MEASURE.fullmatch(column):
+        return ""
+    return f"What {_be(column, 'are', 'is')} the {column.lower()} of {_in_sentence(row, text)}?"
+
+
+def _in_period(what: str, period: re.Match[str], value: str) -> str:
+    when = period[0]
+    if period["day"]:
+        when = f"on {when}"
+    elif period["ended"] or "quarter" in when.lower():
+        when = f"in the {when[0].lower()}{when[1:]}"
+    else:
+        when = f"in {when}"
+    if _MEASURE.fullmatch(what):
+        return f"What {_be(what, 'were', 'was')} {what[0].lower()}{what[1:]} {when}?"
+    counted = _COUNTED.fullmatch(what)
+    if counted is None or not _WHOLE.match(value):
+        return ""
+    return f"How many {counted['noun'].lower()} were {(counted['done'] or 'there').lower()} {when}?"
+
+
+def _be(measure: str, many: str, one: str) -> str:
+    return many if _WERE.search(measure) else one
+
+
+# Korean and Japanese: the name of a measure tells how it is asked for; a period stands before it.
+_KOREAN_PERIOD = re.compile(
+    rf"{_YEAR}년도?(?: ?(?:[1-4]분기|[상하]반기|\d{{1,2}}월|봄|여름|가을|겨울))?"
+    r"|[1-4]분기|[상하]반기|\d{1,2}월"
+)
+_KOREAN_MEASURE = re.compile(
+    r"[가-힣A-Za-z ]{0,20}"
+    r"(?:[액비료율률량금값]|[가-힣]수|비용|가격|단가|매출|이익|손실|예산|인구|면적|길이|높이|무게|거리|인원|합계|평균|수익|자산|부채"
+    r"|월세|속도|온도|기온)"
+)
+_JAPANESE_PERIOD = re.compile(
+    rf"{_YEAR}年度?の?(?:第?[1-4一二三四]四半期|[上下]期|[上下]半期|\d{{1,2}}月|春|夏|秋|冬)?|第?[1-4一二三四]四半期|[上下]期|\d{{1,2}}月"
+)
+_JAPANESE_SUM = re.compile(
+    r"[一-鿿ァ-ヺー々]{0,12}(?:額|費|料|金|価格|単価|売上高?|利益|損失|予算|家賃|収益|収入|資産|負債)"
+)
+_JAPANESE_MEASURE = re.compile(
+    r"[一-鿿ァ-ヺー々]{0,12}(?:率|数|量|人口|面積|長さ|高さ|重さ|距離|合計|平均|速度|気温|温度)"
+)
+
+
+def _of_cell_korean(row: str, column: str, _value: str, _text: str) -> str:
+    when, what = (column, row) if _KOREAN_PERIOD.fullmatch(column) else (row, column)
+    if not _KOREAN_MEASURE.fullmatch(what) or _KOREAN_MEASURE.fullmatch(when):
+        return ""
+    joined = f"{when} " if _KOREAN_PERIOD.fullmatch(when) else f"{when}의 "
+    return f"{joined}{_as_topic(what)} 얼마입니까?"
+
+
+def _of_cell_japanese(row: str, column: str, _value: str, _text: str) -> str:
+    when, what = (column, row) if _JAPANESE_PERIOD.fullmatch(column) else (row, column)
+    is_sum = _JAPANESE_SUM.fullmatch(what) is not None
+    if not (is_sum or _JAPANESE_MEASURE.fullmatch(what)) or _JAPANESE_PERIOD.fullmatch(what):
+        return ""
+    return f"{when}の{what}は{'いくら' if is_sum else 'どのくらい'}ですか。"
+
+
+_OF_CELL: dict[str, Callable[[str, str, str, str], str]] = {
+    "en": _of_cell_english,
+    "ko": _of_cell_korean,
+    "ja": _of_cell_japanese,
+}
 
 
 def _of_table(table: TableBlock, text: str) -> Iterator[NaturalQuestion]:
-    """Yield a question for the first number of each row that has a name, under a column that has one."""
-    form = _CELL.get(language(text), _CELL["en"])
+    """Yield a question for the first number of each row that a person would ask for by its names."""
+    ask = _OF_CELL.get(language(text), _of_cell_english)
     for row in table.rows:
-        name = row.cells[0] if row.cells else ""
-        if not _CELL_WITH_WORDS.search(name) or len(name) > 60:
+        name = _IN_BRACKETS.sub("", row.cells[0].rstrip(" :")) if row.cells else ""
+        if not (_CELL_WITH_WORDS.search(name) or _is_period(name)) or len(name) > LONGEST_NAME:
             continue
         for at, value in enumerate(row.cells[1:], 1):
-            column = table.header[at] if at < len(table.header) else ""
-            if _VALUE.match(value) and _COLUMN.fullmatch(column):
-                asked = _as_topic(column) if form == _CELL["ko"] else column
-                question = form.format(row=_in_sentence(name.rstrip(" :"), text), column=asked)
+            column = _IN_BRACKETS.sub("", table.header[at]) if at < len(table.header) else ""
+            if _VALUE.match(value) and column and (question := ask(name, column, value, text)):
                 yield NaturalQuestion(question, row.start, row.end)
                 break
+
+
+def _is_period(name: str) -> bool:
+    return any(known.fullmatch(name) for known in (_PERIOD, _KOREAN_PERIOD, _JAPANESE_PERIOD))

@@ -96,7 +96,7 @@ def test_a_natural_question_comes_of_a_sentence_or_a_row():
     said = natural_question(f"{ENGLISH} The mill was opened in 1932.", "")
     row = natural_question("|  | 2024 |\n|---|---|\n| Visitors | 81,797 |", "")
     assert (said and said.text) == "When was the mill opened?"
-    assert (row and row.text) == "What is Visitors for 2024?"
+    assert (row and row.text) == "How many visitors were there in 2024?"
     assert natural_question(ENGLISH, "") is None
 
 

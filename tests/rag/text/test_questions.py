@@ -79,7 +79,7 @@ def test_a_row_of_a_table_gives_a_question_about_its_first_number():
         "| | 2024 | Adjusted cost July 1 |\n|---|---|---|\n| Total net sales | 81,797 | 3 |\n| 12 | 7 | 8 |"
     )
     (found,) = table_questions(text)
-    assert found.text == "What is Total net sales for 2024?"
+    assert found.text == "What were total net sales in 2024?"
     assert text[found.start : found.end].startswith("| Total net sales")
 
 
@@ -106,3 +106,60 @@ def test_a_passage_in_han_characters_alone_is_asked_about_in_the_language_of_its
 def test_a_korean_table_is_asked_about_with_the_mark_that_its_column_takes():
     table = "| 품목 | 증감률 |\n|---|---|\n| 생활용품은 올해 | 12 |\n| 생활용품 | 13 |\n"
     assert "생활용품의 증감률은 얼마입니까?" in [one.text for one in table_questions(table)]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "question"),
+    [
+        ("Season | Meals served", "Autumn 2025 | 1,234", "How many meals were served in Autumn 2025?"),
+        (
+            "Cargo | 2025 | 2024",
+            "Containers (thousand) | 4,100 | 3",
+            "How many containers were there in 2025?",
+        ),
+        (
+            "Quarter | Operating profit",
+            "Third quarter | 30",
+            "What was operating profit in the third quarter?",
+        ),
+        ("Balance | June 30, 2024", "Total assets | $30", "What were total assets on June 30, 2024?"),
+        ("Room | Price", "Hall A | $30", "What is the price of Hall A?"),
+        ("화물 | 2025년", "매출액 | 880", "2025년 매출액은 얼마입니까?"),
+        ("계절 | 매출", "2025년 가을 | 12", "2025년 가을 매출은 얼마입니까?"),
+        ("貨物のデータ | 2025年", "売上高 | 8", "2025年の売上高はいくらですか。"),
+        ("四半期のまとめ | 来場者数", "第1四半期 | 8", "第1四半期の来場者数はどのくらいですか。"),
+    ],
+)
+def test_a_cell_is_asked_for_as_a_person_would_by_the_kind_of_its_row_and_column(
+    header: str, row: str, question: str
+):
+    (found,) = table_questions(f"| {header} |\n|{'---|' * (header.count('|') + 1)}\n| {row} |\n")
+    assert found.text == question
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("Cargo | 2025", "Grain (thousand tonnes) | 880"),
+        ("Date | Status", "Autumn 2025 | 3"),
+        ("Month | 2025", "March | 3"),
+        ("화물 | 2025년", "컨테이너(천 개) | 4,100"),
+        ("貨物のデータ | 2025年", "コンテナ（千個） | 4,100"),
+    ],
+)
+def test_a_cell_that_no_natural_question_is_known_for_gives_none(header: str, row: str):
+    assert list(table_questions(f"| {header} |\n|---|---|\n| {row} |\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("준공 예정일은 2026년 5월 10일입니다.", "준공 예정일은 언제입니까?"),
+        ("담당자는 안전관리팀 김민수 과장입니다.", "담당자는 누구입니까?"),
+        ("完成予定日は2026年5月10日です。", "完成予定日はいつですか。"),
+        ("担当者は安全課の鈴木さんです。", "担当者は誰ですか。"),
+    ],
+)
+def test_a_day_is_asked_for_by_when_and_a_person_by_who(sentence: str, question: str):
+    (found,) = sentence_questions(sentence)
+    assert found.text == question
