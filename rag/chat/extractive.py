@@ -18,6 +18,7 @@ from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import Pick, sentence_words, substance
 from rag.retrieval.spelling import corrected
+from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
 from rag.text.markers import inert
@@ -237,8 +238,8 @@ def asked_column(question: str, header: Sequence[str], row: Sequence[str]) -> in
     >>> asked_column("How much grain?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
     0
     """
-    asked = frozenset(tokens(question))
-    named = [len(asked & frozenset(tokens(cell))) for cell in header[: len(row)]]
+    asked = frozenset(tokens(with_quarter_words(question)))
+    named = [len(asked & frozenset(tokens(with_quarter_words(cell)))) for cell in header[: len(row)]]
     best = max(named[1:], default=0)
     if best and named[1:].count(best) == 1:
         return named.index(best, 1)
@@ -329,7 +330,7 @@ def decide(
         return Decision(True, 1.0)
     told_by = [[words | _title(passage) for words in sentence_words(passage)] for passage in own]
     told = [words for sentences in told_by for words in sentences]
-    question = without_periods(corrected(question, told))
+    question = corrected(with_quarter_words(without_periods(question)), told)
     weights = _weights(question, rarity or _rarity_among(told))
     if not weights:
         return Decision(bool(own), 1.0)
@@ -437,7 +438,7 @@ def _grammar(question: str) -> frozenset[str]:
 
 
 def _title(passage: Passage) -> frozenset[str]:
-    return frozenset(tokens(f"{passage.document} {passage.heading} {passage.about}"))
+    return frozenset(tokens(with_quarter_words(f"{passage.document} {passage.heading} {passage.about}")))
 
 
 def _rarity_among(told: Sequence[frozenset[str]]) -> Rarity:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from math import log
 
-from rag.text.dates import find_periods
+from rag.text.dates import find_periods, with_quarter_words
 from rag.text.facts import numbers
 from rag.text.language import KOREAN_PARTICLES, words_of
 from rag.text.tokenize import tokens
@@ -82,12 +82,6 @@ _MEASURE = re.compile(
     r"|매출|이익|비용|가격|금액|비율|인구|예산|자산|부채|売上|利益|費用|価格|金額|比率|人口|予算|資産|負債",
     re.IGNORECASE,
 )
-_ORDINAL_QUARTERS = {
-    "Q1": "first quarter",
-    "Q2": "second quarter",
-    "Q3": "third quarter",
-    "Q4": "fourth quarter",
-}
 _BEGIN = 90  # characters in which a sentence names its subject
 _SUBJECT_WORDS = 4
 _NEUTRAL = frozenset(tokens("total overall our net company whole fiscal year quarter ended period", "en"))
@@ -120,20 +114,19 @@ class QuestionType:
         self._names = frozenset(_NAME.findall(question))
         self.thing = defined_thing(question)
         self._defines = _defining(self.thing) if self.thing else None
-        periods = find_periods(question)
+        periods, spoken = find_periods(question), with_quarter_words(question)
         self._periods = frozenset(period.label for period in periods)
         named = {"name", "place", "reason", "date"} & self._asked
         self.is_figure = (
             bool(_MEASURE.search(question))
             and not named
-            and ("number" in self._asked or bool(periods) or self.thing != "")
+            and ("number" in self._asked or bool(periods) or spoken != question or self.thing != "")
         )
         self.is_reason = "reason" in self._asked
         self.measures = (
             frozenset(tokens(" ".join(_MEASURE.findall(question)))) if self.is_figure else frozenset()
         )
-        spoken = " ".join(_ORDINAL_QUARTERS.get(label[-2:], "") for label in self._periods)
-        self._subject = frozenset(tokens(f"{question} {spoken}")) | _NEUTRAL
+        self._subject = frozenset(tokens(spoken)) | _NEUTRAL
         counter = _COUNTED.search(question)
         unit = re.escape(counter[1] or counter[2]) if counter else ""
         self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
@@ -174,7 +167,7 @@ class QuestionType:
 
     def _subject_share(self, sentence: str) -> float:
         """Return how far a sentence begins with nothing but what is asked for, squared."""
-        first = tokens(sentence[:_BEGIN])[:_SUBJECT_WORDS]
+        first = tokens(with_quarter_words(sentence[:_BEGIN]))[:_SUBJECT_WORDS]
         return (sum(word in self._subject for word in first) / len(first)) ** 2 if first else 0.0
 
 

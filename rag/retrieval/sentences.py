@@ -20,6 +20,7 @@ from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import QuestionType, has_amount, without_periods
 from rag.retrieval.table_rows import score_rows
 from rag.text import chunking
+from rag.text.dates import with_quarter_words
 from rag.text.language import may_share_words
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
@@ -288,7 +289,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
     for start, end in sentences(passage.text):
         text = passage.text[start:end]
         table = next((one for one in tables if one.caption <= start < one.end and one.rows), None)
-        if not (words := frozenset(tokens(text))):
+        if not (words := frozenset(tokens(with_quarter_words(text)))):
             continue
         row = cells(text) if text.startswith("|") else ()
         is_section = bool(row) and not any(row[1:])
@@ -297,7 +298,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
         above = "" if above_rows else above
-        header = frozenset(tokens(above))
+        header = frozenset(tokens(with_quarter_words(above)))
         heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1)
         is_heading = heading is not None and not _states(heading[1])
         yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows)
@@ -420,7 +421,8 @@ class _Scorer:
         self._units = units
         self._question = question
         self._asked = QuestionType(question)
-        asked = tokens(without_periods(question) if self._asked.is_figure else question)
+        named = without_periods(question) if self._asked.is_figure else question
+        asked = tokens(with_quarter_words(named))
         seen = Counter(word for unit in units for word in unit.said)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
@@ -530,7 +532,7 @@ def _is_fragment(text: str) -> bool:
 
 def _title(passage: Passage) -> frozenset[str]:
     name = passage.document.rsplit(".", 1)[0].replace("_", " ")
-    return frozenset(tokens(f"{name} {passage.heading}"))
+    return frozenset(tokens(with_quarter_words(f"{name} {passage.heading}")))
 
 
 PASSAGES = 4

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 
 from rag.passage import Passage
+from rag.text.dates import with_quarter_words
 from rag.text.tables import TableBlock, TableRow, read_tables, rows
 from rag.text.tokenize import tokens
 
@@ -49,11 +50,15 @@ def labelled_rows(passage: Passage) -> list[LabelledRow]:
     tables = read_tables(passage.text)
     first = tables[0].start if tables else len(passage.text)
     begun = list(rows(passage.text, 0, first))  # of a table that begins before the passage
-    heading = frozenset(tokens(passage.heading))
+    heading = _words(passage.heading)
     found = list(_labelled(begun, heading))
     for table in tables:
-        found += _labelled(table.rows, heading | frozenset(tokens(_naming(passage.text, table))))
+        found += _labelled(table.rows, heading | _words(_naming(passage.text, table)))
     return found
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(with_quarter_words(text)))
 
 
 def _naming(text: str, table: TableBlock) -> str:
@@ -65,7 +70,7 @@ def _naming(text: str, table: TableBlock) -> str:
 def _labelled(found: Sequence[TableRow], above: frozenset[str]) -> Iterator[LabelledRow]:
     section = frozenset[str]()
     for row in found:
-        label = frozenset(tokens(row.cells[0]))
+        label = _words(row.cells[0])
         if not any(row.cells[1:]):
             section = label
         elif label and any(_DIGIT.search(cell) for cell in row.cells[1:]):
@@ -74,7 +79,7 @@ def _labelled(found: Sequence[TableRow], above: frozenset[str]) -> Iterator[Labe
 
 def scores(question: str, found: Sequence[LabelledRow]) -> list[float]:
     """Return the score of each row, 0 to 1: how well its label and what it stands under fit the question."""
-    scorer = _Scorer(frozenset(tokens(question)), found)
+    scorer = _Scorer(_words(question), found)
     return [scorer.score(row) for row in found]
 
 

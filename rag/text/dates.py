@@ -113,6 +113,23 @@ def find_quarters(text: str) -> list[Period]:
     return _found(text, [pattern for pattern in _PATTERNS if pattern[1] is _quarter])
 
 
+def with_quarter_words(text: str) -> str:
+    """Return a text in which each quarter is one word, however it is named; a year beside it stays.
+
+    Two names of a quarter share no word ("Q3", "third quarter"), or most of their letters with another
+    quarter's (第3四半期, 第4四半期).
+
+    >>> [with_quarter_words(text) for text in ("In Q3 and the first quarter of 2024", "第３四半期の売上")]
+    ['In  quarter3  and the  quarter1  of 2024', ' quarter3 の売上']
+    """
+    return _QUARTER_NAME.sub(_quarter_word, text)
+
+
+def _quarter_word(match: re.Match[str]) -> str:
+    number = next(part for part in match.groups() if part).lower()
+    return f" quarter{_ORDINALS.get(number) or _JAPANESE_NUMBERS.get(number) or int(number)} "
+
+
 def _found(text: str, patterns: Iterable[Reading]) -> list[Period]:
     found: list[Period] = []
     for pattern, read in patterns:
@@ -187,6 +204,12 @@ def _full_year(match: re.Match[str]) -> int:
     return 2000 + int(short) if short else _year(match)
 
 
+_JAPANESE_NUMBERS = {"一": 1, "二": 2, "三": 3, "四": 4}
+_QUARTER_NAME = re.compile(
+    rf"\b({'|'.join(_ORDINALS)})[\s-](?:fiscal\s)?quarter\b|\bQ([1-4])(?!\d)|(?<![\w.,])([1-4])Q(?![a-z])"
+    r"|(?:제\s?)?(?<![\d.,])([1-4])\s?(?:/\s?4\s?)?사?분기|第?(?<![\d.,])([1-4１-４一二三四])\s?四半期",
+    re.IGNORECASE,
+)
 _ORDINAL = "(?P<q>first|second|third|fourth|1st|2nd|3rd|4th)"
 _AD = rf"(?:(?P<year>(?:1[1-9]|20)\d\d)|(?P<era>{'|'.join(_ERAS)})\s?(?P<eras>元|\d{{1,2}}))"
 _YEAR_SIGN = r"\s?[년年](?:\s?[(（][^()（）\d]{2,4}(?:元|\d{1,2})\s?[년年][)）])?\s?"

@@ -1,5 +1,8 @@
 """Rows of tables are compared with a question one by one."""
 
+import pytest
+
+from rag.chat.extractive import asked_column
 from rag.passage import Passage
 from rag.retrieval.sentences import extract
 from rag.retrieval.table_rows import labelled_rows, score_rows
@@ -59,3 +62,46 @@ def test_the_row_is_quoted_before_the_text_about_it():
     quoted = [passages[pick.number - 1].text[pick.start : pick.end] for pick in picks]
     assert quoted[0] == "| Paper | 7 | 8 |"
     assert TALK in quoted
+
+
+QUARTERS = {
+    "en": ("Quarter", ["First quarter", "Second quarter", "Third quarter", "Fourth quarter"], "Revenue"),
+    "ko": ("분기", ["1분기", "2분기", "3분기", "4분기"], "매출"),
+    "ja": ("四半期", ["第1四半期", "第2四半期", "第3四半期", "第4四半期"], "売上高"),
+}
+ASKED = [
+    ("en", "What was the revenue in the first quarter?", 1),
+    ("en", "What was revenue in Q3?", 3),
+    ("ko", "1분기 매출은 얼마인가요?", 1),
+    ("ko", "제3분기 매출은?", 3),
+    ("ja", "第1四半期の売上高はいくらですか", 1),
+    ("ja", "第三四半期の売上高は?", 3),
+]
+
+
+@pytest.mark.parametrize(("code", "question", "quarter"), ASKED)
+def test_a_quarter_without_a_year_is_told_by_its_row(code: str, question: str, quarter: int):
+    corner, names, measure = QUARTERS[code]
+    rows = "".join(f"| {name} | 1{at}00 |\n" for at, name in reversed(list(enumerate(names, 1))))
+    text = f"| {corner} | {measure} |\n|---|---|\n{rows}"
+    pick, *_ = extract(question, [passage(text)])
+    assert f"1{quarter}00" in text[pick.start : pick.end]
+
+
+@pytest.mark.parametrize(("code", "question", "quarter"), ASKED)
+def test_a_quarter_without_a_year_is_told_by_its_column(code: str, question: str, quarter: int):
+    corner, names, _ = QUARTERS[code]
+    assert asked_column(question, [corner, *names], ["", "1", "2", "3", "4"]) == quarter
+
+
+@pytest.mark.parametrize(("code", "question", "quarter"), ASKED)
+def test_a_quarter_without_a_year_is_told_by_its_sentence(code: str, question: str, quarter: int):
+    _, names, measure = QUARTERS[code]
+    form = {
+        "en": "{} {} was 1{}00 million. ",
+        "ko": "{} {}은 1{}00백만 원이었다. ",
+        "ja": "{}の{}は1{}00百万円だった。",
+    }
+    text = "".join(form[code].format(names[at - 1], measure.lower(), at) for at in (4, 2, 3, 1))
+    pick, *_ = extract(question, [passage(text)])
+    assert f"1{quarter}00" in text[pick.best_start : pick.best_end]
