@@ -16,7 +16,7 @@ from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
-from rag.retrieval.sentences import Pick, sentence_words, substance
+from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, grammar, sentence_words, substance
 from rag.retrieval.spelling import corrected
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
@@ -272,8 +272,6 @@ SENTENCE_WEIGHT, LEAST_WITH_SENTENCE = 6.0, 0.3
 
 Both were fitted on halves of XQuAD, KorQuAD and JaQuAD (docs/developer/citations.md)."""
 LEAST_WITH_SENTENCE_UNSPACED = {"ko": 0.4, "ja": 0.4}
-GRAMMAR_WEIGHT = 0.3
-"""Factor of the weight of Korean and Japanese pairs of letters that are in no noun of a question."""
 LEAST_SHARE = 0.3
 """Least share of a question's weight that the passage quoted first must have, its heading included."""
 FAR, FAR_UNNAMED = 0.35, 0.75
@@ -284,7 +282,6 @@ NEARNESS_OF_CLOSEST = -0.01
 It is above that of 95 in 100 questions of XQuAD, KorQuAD and JaQuAD to a library on other subjects."""
 CLOSEST = 2
 """Quotes of such passages, at most."""
-_UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _NAMED = re.compile(r"(?<=[^\n.!?])\b[A-Z][\w'-]*")
 _REQUEST = frozenset(
     tokens(
@@ -413,28 +410,14 @@ def is_clear(
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:
-    grammar = _grammar(question)
+    outside = grammar(question, phrase_file(language(question))["question_words"])
     return {
         word: (COMMON + rarity(word))
         * (LIGHT_WEIGHT if word in LIGHT else 1.0)
-        * (GRAMMAR_WEIGHT if word in grammar else 1.0)
+        * (GRAMMAR_WEIGHT if word in outside else 1.0)
         * substance(word)
         for word in frozenset(tokens(question)) - _REQUEST
     }
-
-
-def _grammar(question: str) -> frozenset[str]:
-    """Return the pairs of letters of a Korean or Japanese question that are in none of its nouns.
-
-    >>> sorted(_grammar("보증금은 얼마인가요?"))
-    ['가요', '금은', '마인', '얼마', '인가']
-    """
-    code = language(question)
-    if code not in LEAST_UNSPACED:
-        return frozenset()
-    asking = phrase_file(code)["question_words"]
-    named = frozenset(tokens(" ".join(noun for noun in nouns(question) if noun not in asking)))
-    return frozenset(word for word in tokens(question) if word not in named and _UNSPACED.search(word))
 
 
 def _title(passage: Passage) -> frozenset[str]:

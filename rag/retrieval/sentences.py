@@ -21,7 +21,8 @@ from rag.retrieval.question_type import QuestionType, has_amount, without_period
 from rag.retrieval.table_rows import score_rows
 from rag.text import chunking
 from rag.text.dates import with_quarter_words
-from rag.text.language import may_share_words
+from rag.text.facts import nouns
+from rag.text.language import language, may_share_words
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
@@ -416,6 +417,25 @@ def substance(token: str) -> float:
     return 0.5 if _PART_KANA.search(token) else 1.0
 
 
+GRAMMAR_WEIGHT = 0.3
+"""Factor of the weight of Korean and Japanese pairs of letters that are in no noun of a question."""
+_UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+
+def grammar(question: str, asking: Collection[str] = ()) -> frozenset[str]:
+    """Return the pairs of letters of a Korean or Japanese question that are in none of its nouns.
+
+    Nouns that are `asking` ("얼마") count as none.
+
+    >>> sorted(grammar("보증금은 얼마인가요?", ["얼마"]))
+    ['가요', '금은', '마인', '얼마', '인가']
+    """
+    if language(question) not in ("ko", "ja"):
+        return frozenset()
+    named = frozenset(tokens(" ".join(noun for noun in nouns(question) if noun not in asking)))
+    return frozenset(word for word in tokens(question) if word not in named and _UNSPACED.search(word))
+
+
 class _Scorer:
     def __init__(self, question: str, units: Sequence[_Sentence], passages: Sequence[Passage]):
         self._units = units
@@ -426,6 +446,11 @@ class _Scorer:
         seen = Counter(word for unit in units for word in unit.said)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
+        }
+        outside = grammar(question)
+        self._content = {
+            word: weight * (GRAMMAR_WEIGHT if word in outside else 1.0)
+            for word, weight in self.weight.items()
         }
         self._held = frozenset(word for word in asked if seen[word])
         half = len(asked) // 2
@@ -467,7 +492,7 @@ class _Scorer:
     def fits(self, passages: Sequence[Passage]) -> bool:
         """Return whether some passage has enough of the question's words, or is in another language."""
         return any(
-            _share(self.weight, frozenset(self.weight), words | _title(passages[number - 1])) >= FITS
+            _share(self._content, frozenset(self._content), words | _title(passages[number - 1])) >= FITS
             or not may_share_words(self._question, passages[number - 1].text)
             for number, words in self._around.items()
         )

@@ -224,7 +224,7 @@ def clauses(text: str) -> list[str]:
 WORD = re.compile(r"[\w’'-]*\w")
 _KOREAN_WORD = re.compile(r"[가-힣]+\Z")
 _KOREAN_PREDICATE_ENDING = re.compile(
-    r"(?:나요|가요|까요|니까|인가|는가|는지|한지|어요|아요|해요|세요|니다|[다까냐니지죠야]|하는|되는|있는|없는|하고|되고|했던|된)\Z"
+    r"(?:나요|가요|까요|니까|인가|는가|는지|한지|어요|아요|해요|세요|예요|에요|니다|[다까냐니지죠야]|하는|되는|있는|없는|하고|되고|했던|된)\Z"
 )
 _JAPANESE_NOUN = re.compile(r"[一-鿿々ァ-ヺーA-Za-z0-9]+")
 _KANA = re.compile(r"[\u3041-\u30ff]")

@@ -186,3 +186,41 @@ def test_words_alone_decide_where_the_embedding_model_fails(caplog: pytest.LogCa
     *_, done = answer(question, [passage(TEXT)], llm=None, embedder=Failing("multilingual-e5-small"))
     assert done.text.startswith("**The castle of Aldenburg")
     assert "judged by its words alone" in caplog.text
+
+
+LABELLED = {
+    "ko": "임대인: 김영수\n\n계약기간: 2025년 3월 1일부터 2027년 2월 28일까지\n\n보증금: 금 50,000,000원\n\n"
+    "차임: 월 800,000원, 매월 5일 지급\n",
+    "ja": "貸主:田中一郎\n\n契約期間:2025年3月1日から2027年2月28日まで\n\n賃料:月額80,000円\n\n"
+    "敷金:賃料の2か月分\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "question", "cosine"),
+    [
+        ("ko", "계약은 언제 끝나나요?", 0.84),
+        ("ko", "계약이 언제 끝나요?", 0.84),
+        ("ko", "계약은 언제 시작되나요?", 0.84),
+        ("ja", "契約はいつ終わりますか", 0.84),
+        ("ja", "契約の満了日はいつですか", 0.84),
+    ],
+)
+def test_the_endings_of_a_question_are_not_missed_in_its_answer(
+    embedder: Embedder, code: str, question: str, cosine: float
+):
+    found = [passage(LABELLED[code], similarity=Found(1, cosine, 1.0))]
+    *_, done = answer(question, found, llm=None, embedder=embedder)
+    assert "2027" in done.text and done.text.strip() != NOT_FOUND[code]
+
+
+@pytest.mark.parametrize(
+    ("code", "question"),
+    [("ko", "올해 월드컵은 어디서 열리나요?"), ("ja", "今年のワールドカップはどこで開かれますか")],
+)
+def test_a_question_with_nothing_but_endings_in_common_is_refused(
+    embedder: Embedder, code: str, question: str
+):
+    found = [passage(LABELLED[code], similarity=Found(1, 0.78, 1.0))]
+    *_, done = answer(question, found, llm=None, embedder=embedder)
+    assert done.text == NOT_FOUND[code]
