@@ -197,10 +197,11 @@ def extract(
         if by_meaning:
             units = sorted(units, key=lambda unit: -_cosine(passages[unit.number - 1]))
         units = units[:COMPARED]
-        raw = _similarities(question, units, embedder)
+        told = _demote_headings(units, _similarities(question, units, embedder), passages)
     else:
         raw = [scorer.score(at, passages) for at in range(len(units))]
-    scores = _demote_repeated(units, _demote_headings(units, raw, passages), said)
+        told = _demote_headings(units, raw, passages, fragment=FRAGMENT)
+    scores = _demote_repeated(units, told, said)
     return [
         Pick(
             best.number,
@@ -230,12 +231,13 @@ def _states(heading: str) -> bool:
 
 
 def _demote_headings(
-    units: Sequence[_Sentence], scores: Sequence[float], passages: Sequence[Passage]
+    units: Sequence[_Sentence], scores: Sequence[float], passages: Sequence[Passage], fragment: float = 0.0
 ) -> Sequence[float]:
     """Return the scores, minus infinity for headings that state nothing while there is anything else.
 
     The first sentence below a heading gets its score, where that is better than its own: what is said of a
-    subject often does not name it again. The title of a document is about all of it.
+    subject often does not name it again. It does not lose the penalty of a `fragment` that the heading has.
+    The title of a document is about all of it.
     """
     if all(unit.is_heading for unit in units):
         return scores
@@ -243,7 +245,7 @@ def _demote_headings(
     above, number = -inf, 0
     for unit, score in zip(units, scores, strict=True):
         above = above if unit.number == number else -inf
-        named = score + (FRAGMENT if _is_fragment(unit.text) else 0.0)
+        named = score + (fragment if _is_fragment(unit.text) else 0.0)
         told.append(-inf if unit.is_heading else max(score, above))
         is_title = passages[unit.number - 1].start + unit.start == 0
         above, number = max(above, named) if unit.is_heading and not is_title else -inf, unit.number

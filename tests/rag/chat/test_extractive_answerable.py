@@ -21,6 +21,8 @@ TEXT = "The castle of Aldenburg was built in 1432 by masons from Brunn. Its moat
 KOREAN = "알덴부르크 성은 1432년에 석공들이 지었다. 해자의 깊이는 9미터이다."
 JAPANESE = "アルデンブルク城は1432年に石工たちが建てた。堀の深さは9メートルである。"
 
+FEES = "A ship under 100 metres pays 240 euros a night. Dogs must be kept on a leash on the quay."
+
 
 OFFICE = """# Office rules
 
@@ -110,8 +112,50 @@ def test_meaning_counts_where_its_middle_is_known():
     assert decide(question, [near], middle=0.85).score == pytest.approx(decide(question, [near]).score + 0.1)
 
 
-def test_across_languages_words_decide_nothing():
-    assert decide("성은 언제 지었나요?", [passage(TEXT)]).answered
+def test_across_languages_meaning_decides():
+    question = "성은 언제 지었나요?"
+    near, remote = (passage(TEXT, similarity=Found(1, cosine, 1.0)) for cosine in (0.82, 0.76))
+    assert decide(question, [near], middle=0.85).answered
+    assert not decide(question, [remote], middle=0.85).answered
+    assert not decide(question, [passage(TEXT)]).answered  # searched by words alone
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wann wurde die Burg Aldenburg erbaut?",
+        "Quand le château d'Aldenburg a-t-il été construit ?",
+        "¿Cuándo se construyó el castillo de Aldenburg?",
+    ],
+)
+def test_a_sentence_in_another_language_answers_without_a_doubt_where_its_meaning_is_close(
+    embedder: Embedder, question: str
+):
+    found = [passage(f"# Fees\n\n{FEES}\n\n# Castle\n\n{TEXT}", similarity=Found(1, 0.83, 1.0))]
+    *_, done = answer(question, found, llm=None, embedder=embedder)
+    assert "**The castle of Aldenburg was built in 1432 by masons from Brunn.**" in done.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie hoch ist die Miete?",
+        "Quel est le loyer de la maison ?",
+        "¿Cuánto cuesta el alquiler de la casa?",
+        "월세는 얼마인가요?",
+    ],
+)
+@pytest.mark.parametrize("with_model", [True, False])
+def test_a_sentence_in_another_language_about_something_else_is_doubted(
+    embedder: Embedder, question: str, with_model: bool
+):
+    found = [passage(FEES, similarity=Found(1, 0.82, 1.0))]
+    *_, done = answer(question, found, llm=None, embedder=embedder if with_model else None)
+    assert done.text.startswith((DOUBTFUL["en"], DOUBTFUL["ko"]))
+
+
+def test_words_answer_in_another_language_where_they_are_the_same():
+    assert decide("What is AutoGen?", [passage(f"{KOREAN} AutoGen")]).answered
 
 
 def test_a_passage_in_another_language_excuses_only_when_it_is_the_nearest():
@@ -119,7 +163,7 @@ def test_a_passage_in_another_language_excuses_only_when_it_is_the_nearest():
     own, other = passage(TEXT, similarity=Found(1, 0.84, 1.0)), passage(KOREAN, similarity=Found(2, 0.8, 0.9))
     assert not decide(question, [own, other]).answered
     nearest = passage(KOREAN, similarity=Found(1, 0.9, 1.0))
-    assert decide(question, [own, nearest]).answered
+    assert decide(question, [own, nearest], middle=0.85).answered
     assert not decide(question, [passage(TEXT), passage(KOREAN)]).answered  # searched by words alone
 
 
