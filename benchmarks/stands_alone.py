@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.chat import followup
-from rag.chat.followup import needs_context, with_terms
+from rag.chat.followup import context_need, with_terms
 from rag.evaluation.datasets import load
 from rag.models.embeddings import Embedder, open_embedder
 from rag.settings import default_model_cache
@@ -66,7 +66,7 @@ def measure(name: str, turns: list[dict[str, str]], embedder: Embedder) -> None:
     for one in turns:
         asked, told = LEASE.get(one["lang"], LEASE["en"])
         completed = with_terms(one["text"], [("user", asked), ("assistant", told)])
-        carried[one["lang"], one["kind"]].append(needs_context(one["text"], completed, embedder))
+        carried[one["lang"], one["kind"]].append(context_need(one["text"], completed, embedder) != "none")
     for (code, kind), all_ in sorted(carried.items()):
         print(f"{name:<7} {code} {kind:<13} {len(all_):>4}  {float(np.mean(all_)):.3f}")
 

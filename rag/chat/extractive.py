@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import log
 
 import numpy as np
@@ -16,7 +17,7 @@ from rag.citations.claims import LIGHT, LIGHT_WEIGHT
 from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
-from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, grammar, sentence_words, substance
+from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, extract, grammar, sentence_words, substance
 from rag.retrieval.spelling import corrected
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
@@ -401,13 +402,46 @@ def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) ->
     >>> [is_astray("What is the deposit?", found, [pick]) for pick in picks]
     [True, False]
     """
-    own = frozenset(tokens(" ".join(nouns(without_periods(typed))))) - _REQUEST - LIGHT
+    own = _subject(typed)
     if not own or not picks:
         return False
     passage = passages[picks[0].number - 1]
     quoted = passage.text[picks[0].start : picks[0].end]
     told = passage.text if quoted.startswith("|") else quoted
     return own.isdisjoint(frozenset(tokens(told)) | _title(passage))
+
+
+def answers_alone(
+    question: str,
+    passages: Sequence[Passage],
+    rarity: Rarity | None = None,
+    embedder: Embeddings | None = None,
+) -> bool:
+    """Return True where passages found by a question alone answer it, so that it needs no conversation.
+
+    It names a subject, the sentence quoted first has all of it and is clear, and no other document has it:
+    of two leases that state a rent, the one that was talked about is meant.
+    """
+    subject = _subject(question)
+    told_by = {
+        passage.document_id
+        for passage in passages
+        if any(subject <= words | _title(passage) for words in sentence_words(passage))
+    }
+    if not subject or len(told_by) != 1:
+        return False
+    scale = scale_of(embedder)
+    decision = decide(question, passages, rarity, middle=None if scale is None else scale.asked)
+    picks = quotes_for(decision, partial(extract, question, passages, embedder=embedder, rarity=rarity))
+    quoted_from = passages[picks[0].number - 1].document_id if picks else ""
+    return quoted_from in told_by and is_clear(question, passages, picks, decision, embedder)
+
+
+def _subject(question: str) -> frozenset[str]:
+    """Return the words of a question that name its subject: those of its nouns but for the asking ones."""
+    asking = phrase_file(language(question))["question_words"]
+    named = (noun for noun in nouns(without_periods(question)) if noun not in asking)
+    return frozenset(tokens(with_quarter_words(" ".join(named)))) - _REQUEST - LIGHT
 
 
 def is_clear(

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -42,6 +42,9 @@ Fitted on MTRAG govt, where recall@5 is flat from .955 to .98. For other models 
 WEIGHTS = Path(__file__).parent / "phrases" / "follow_up_weights.json"
 LEAST_LEANING = 0.3
 """Least probability, by its vector, that a question needs the conversation (benchmarks/stands_alone.py)."""
+SURE_LEANING = 0.7
+"""Probability from which terms are carried whatever a question finds alone: nine in ten of those that need
+them have more, in the half that the weights were fitted on."""
 RECENCY_DECAY = 0.5
 """Share of its weight that a term keeps with every later question; an answer counts half of its question."""
 FIRST_QUESTION = 0.5  # least weight of a term of the first question, which often names the subject
@@ -56,22 +59,29 @@ _WITH_TERMS = {"ko": ("{} ({})", ", "), "ja": ("{}（{}）", "、"), "zh": ("{}�
 log = logging.getLogger(__name__)
 
 
-def needs_context(question: str, completed: str, embedder: Embeddings | None = None) -> bool:
-    """Return True unless a question stands alone, or the terms in `completed` leave its meaning as it is."""
+Need = Literal["none", "unsure", "sure"]
+"""Need of a question for the conversation; an unsure one is settled by what it finds alone."""
+
+
+def context_need(question: str, completed: str, embedder: Embeddings | None = None) -> Need:
+    """Return how far a question needs the terms in `completed`: not where its meaning stays as it is."""
     name = getattr(embedder, "name", "")
     limit = SAME_MEANING.get(name)
-    if embedder is None or limit is None or completed == question:
-        return completed != question
-    if _points_back(question):
-        return True
+    if completed == question:
+        return "none"
+    if embedder is None or limit is None or _points_back(question):
+        return "sure"
     try:
         alone, together = (
             np.asarray(embedder.embed_query(text), np.float32) for text in (question, completed)
         )
     except EmbeddingError as error:
         log.warning("Terms were carried into a question without comparing its meaning. %s", error)
-        return True
-    return float(alone @ together) < limit and _leaning(alone, name) >= LEAST_LEANING
+        return "sure"
+    leaning = _leaning(alone, name) if float(alone @ together) < limit else 0.0
+    if leaning < LEAST_LEANING:
+        return "none"
+    return "unsure" if leaning < SURE_LEANING and not _has("pronouns", question) else "sure"
 
 
 def _leaning(vector: Floats, model: str) -> float:
@@ -89,7 +99,11 @@ def _leaning_weights() -> Mapping[str, Sequence[float]]:
 
 
 def _points_back(question: str) -> bool:
-    return re.search(phrase_file(language(question))["points_back"], question, re.IGNORECASE) is not None
+    return _has("points_back", question)
+
+
+def _has(words: str, question: str) -> bool:
+    return re.search(phrase_file(language(question))[words], question, re.IGNORECASE) is not None
 
 
 def with_terms(question: str, history: History, rarity: Rarity | None = None, *, period: bool = False) -> str:

@@ -25,7 +25,7 @@ from langchain_core.runnables import Runnable
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
 from rag.chat.corpus import Corpus
 from rag.chat.coverage import Coverage, coverage_of
-from rag.chat.extractive import decide
+from rag.chat.extractive import answers_alone, decide
 from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.past_turns import PastTurn, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
@@ -363,7 +363,17 @@ class RagPipeline:
             seconds=self.rephrase_seconds,
             cancelled=turn.cancelled,
         )
+        if standalone.alone is not None and self.llm is None and self._answers_alone(standalone.alone):
+            standalone = standalone.alone
         yield from self._answer_to(standalone, turn)
+
+    def _answers_alone(self, alone: StandaloneQuestion) -> bool:
+        """Return True where a question finds its answer without terms of the conversation."""
+        if self.scope.empty:
+            return False
+        found = self._search(self.retriever, replace(alone, variants=alone.variants[:1]), self.k)
+        passages = [Passage.from_document(document) for document in found]
+        return answers_alone(alone.text, self._introduced(passages), self.corpus.rarity, self.embedder)
 
     def _answer_to(self, understood: StandaloneQuestion, turn: Request) -> Iterator[Event | Aside]:
         turn.watch.lap("condense")

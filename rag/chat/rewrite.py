@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.corpus import History
-from rag.chat.followup import needs_context, stated_sentences, with_terms
+from rag.chat.followup import context_need, stated_sentences, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.relative_period import relative_period
 from rag.chat.rework import Rework
@@ -61,7 +61,8 @@ class StandaloneQuestion:
     """Question that stands alone, the variants to search; `note` says where a model fell short.
 
     `rework` is set where the question only asks to rework earlier answers, and is not to be searched; it is
-    `shifted` where it asks for the period before or after one that was named.
+    `shifted` where it asks for the period before or after one that was named. `alone` is the question without
+    terms of the conversation, where it was completed by them and may not need them.
     """
 
     text: str
@@ -69,6 +70,7 @@ class StandaloneQuestion:
     note: str = ""
     rework: Rework | None = None
     shifted: bool = False
+    alone: "StandaloneQuestion | None" = None
 
 
 def make_standalone(
@@ -102,10 +104,14 @@ def make_standalone(
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     completed = with_terms(question, history, rarity)
-    text, shifted = question, bool(relative_period(question, history))
-    if shifted or needs_context(question, completed, embedder):
-        text = completed = with_terms(question, history, rarity, period=True)
-    return StandaloneQuestion(text, query_variants(text, question, history, completed), note, shifted=shifted)
+    shifted = bool(relative_period(question, history))
+    need = "sure" if shifted else context_need(question, completed, embedder)
+    alone = StandaloneQuestion(question, query_variants(question, question, history, completed), note)
+    if need == "none":
+        return alone
+    text = with_terms(question, history, rarity, period=True)
+    variants = query_variants(text, question, history, text)
+    return StandaloneQuestion(text, variants, note, None, shifted, alone if need == "unsure" else None)
 
 
 def rewritten(

@@ -100,7 +100,7 @@ def _phrases() -> dict[str, tuple[str, str]]:
         _normalised(text): (kind, code)
         for code in LANGUAGES
         for kind, texts in phrase_file(code).items()
-        if kind not in ("question_words", "replies", "rework", "points_back")
+        if kind not in ("question_words", "replies", "rework", "points_back", "pronouns")
         for text in texts
     }
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.chat.extractive import DOUBTFUL
-from rag.chat.followup import MAX_MESSAGES, needs_context, with_terms
+from rag.chat.followup import MAX_MESSAGES, context_need, with_terms
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Embedder, Floats
 from tests.rag.word_vectors import WordVectors
@@ -146,19 +146,20 @@ ELLIPTIC = [
 
 @pytest.mark.parametrize(("history", "question"), STANDALONE)
 def test_a_question_about_something_else_needs_no_context(history, question: str, embedder: Embedder):
-    assert not needs_context(question, with_terms(question, history), embedder)
+    assert context_need(question, with_terms(question, history), embedder) == "none"
 
 
 @pytest.mark.parametrize(("history", "question"), ELLIPTIC)
 def test_a_question_that_says_too_little_needs_context(history, question: str, embedder: Embedder):
-    assert needs_context(question, with_terms(question, history), embedder)
+    assert context_need(question, with_terms(question, history), embedder) != "none"
 
 
 def test_terms_are_always_carried_without_a_model_of_known_scale():
     history, question = STANDALONE[0]
     completed = with_terms(question, history)
-    assert needs_context(question, completed) and needs_context(question, completed, WordVectors("other"))
-    assert not needs_context(question, question)
+    assert context_need(question, completed) == "sure"
+    assert context_need(question, completed, WordVectors("other")) == "sure"
+    assert context_need(question, question) == "none"
 
 
 def test_terms_are_carried_where_the_embedding_model_fails():
@@ -171,7 +172,7 @@ def test_terms_are_carried_where_the_embedding_model_fails():
             return np.zeros((1, self.dimension), np.float32)
 
     for model in (Failing("multilingual-e5-small"), Zero("multilingual-e5-small")):
-        assert needs_context("Why?", "Why? (about refunds)", model)
+        assert context_need("Why?", "Why? (about refunds)", model) == "sure"
 
 
 @given(
@@ -179,3 +180,20 @@ def test_terms_are_carried_where_the_embedding_model_fails():
 )
 def test_a_question_only_ever_gains_terms(question: str, history: list[tuple[str, str]]):
     assert with_terms(question, history).startswith(question)
+
+
+@pytest.mark.parametrize(
+    ("history", "question"),
+    [
+        (ENGLISH, "What is it called outside of the USA?"),
+        (KOREAN, "그 사람은 누구인가요?"),
+        (JAPANESE, "その人は誰ですか"),
+    ],
+)
+def test_a_question_with_a_pronoun_is_sure_to_need_context(history, question: str, embedder: Embedder):
+    assert context_need(question, with_terms(question, history), embedder) == "sure"
+
+
+def test_a_short_question_that_names_its_subject_is_unsure(embedder: Embedder):
+    question = "What is the rent?"
+    assert context_need(question, with_terms(question, ENGLISH), embedder) == "unsure"

@@ -1,0 +1,86 @@
+"""A question that finds its own answer is not searched with terms of the chat; a follow-up is."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from rag.chat.answer import Condensed
+from rag.factory import make_pipeline
+from rag.ingest.library import Library
+from rag.jobs import never
+from rag.models.embeddings import Embedder
+from rag.settings import Settings
+from storage.database import Database
+from tests.rag.chat.test_pipeline import put
+
+DOCUMENTS = {
+    "hill.md": "# Lease of Hill Street 4\n\nThe rent is 900 euros a month. The deposit is 1,800 euros.\n",
+    "lake.md": "# Lease of Lake Road 2\n\nThe rent is 700 euros a month. The deposit is 1,400 euros.\n",
+    "handbook.md": "# Staff handbook\n\nEvery employee has 25 days of vacation a year.\n\n"
+    "| Day | On duty |\n|---|---|\n| Monday | Ann Lee |\n| Tuesday | Tom Berg |\n",
+    "안내.md": "# 직원 안내서\n\n연차 휴가는 1년에 15일이다. 남은 연차는 다음 해 3월 31일에 없어진다.\n",
+    "임대차.md": "# 임대차 계약서\n\n월세는 2025년에 80만 원이다. 보증금은 5천만 원이다.\n",
+    "手引.md": "# 社員の手引き\n\n有給休暇は年に20日である。残った休暇は翌年3月31日に消える。\n",
+    "賃貸借.md": "# 賃貸借契約書\n\n家賃は2025年に月8万円である。敷金は16万円である。\n",
+}
+RENT = [
+    ("user", "What is the rent of Hill Street 4?"),
+    ("assistant", "**The rent is 900 euros a month.** [1]"),
+]
+KOREAN_RENT = [("user", "월세는 얼마인가요?"), ("assistant", "**월세는 2025년에 80만 원이다.** [1]")]
+KOREAN_LEAVE = [("user", "연차 휴가는 며칠인가요?"), ("assistant", "**연차 휴가는 1년에 15일이다.** [1]")]
+JAPANESE_LEAVE = [("user", "有給休暇は何日ですか"), ("assistant", "**有給休暇は年に20日である。** [1]")]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Iterator[Library]:
+    database = Database.open(tmp_path_factory.mktemp("new-questions"))
+    opened = Library(database, "ann", lambda: embedder)
+    for name, text in DOCUMENTS.items():
+        put(opened, text, name)
+    yield opened
+    opened.close()
+    database.close()
+
+
+def searched(library: Library, question: str, history: Sequence[tuple[str, str]]) -> str:
+    events = make_pipeline(Settings(), library, None).ask(question, history, never)
+    return next(event.question for event in events if isinstance(event, Condensed))
+
+
+@pytest.mark.parametrize(
+    ("history", "question"),
+    [
+        (RENT, "Who is on duty on Monday?"),
+        (RENT, "How many days of vacation are there?"),
+        (KOREAN_RENT, "연차 휴가는 며칠인가요?"),
+        (KOREAN_LEAVE, "월세는 얼마인가요?"),
+        (JAPANESE_LEAVE, "家賃はいくらですか"),
+        (JAPANESE_LEAVE, "敷金はいくらですか"),
+    ],
+)
+def test_a_question_that_finds_its_own_answer_gets_no_terms(
+    library: Library, history: Sequence[tuple[str, str]], question: str
+):
+    assert searched(library, question, history) == question
+
+
+@pytest.mark.parametrize(
+    ("history", "question"),
+    [
+        (RENT, "And the year before?"),
+        (RENT, "Since when?"),
+        (KOREAN_RENT, "그럼 작년은?"),
+        (KOREAN_RENT, "그 전 해는요?"),
+        (JAPANESE_LEAVE, "なぜですか"),
+        (JAPANESE_LEAVE, "その前の年は?"),
+    ],
+)
+def test_a_follow_up_gets_terms(library: Library, history: Sequence[tuple[str, str]], question: str):
+    assert searched(library, question, history) != question
+
+
+def test_of_two_documents_that_answer_the_one_that_was_talked_about_is_meant(library: Library):
+    assert (
+        searched(library, "How much is the deposit?", RENT) == "How much is the deposit? (about rent, Hill)"
+    )
