@@ -1,18 +1,19 @@
 """How often an answer without a model begins with a doubt: where the documents answer, and where they do not.
 
-    python benchmarks/doubt.py SET... [--questions 300]
+    python benchmarks/doubt.py SET... [--questions 300] [--asked SET]
 
 Four articles of a question set make a small library. Each question is asked of its own library, of the same
 without the paragraph that answers, and of another one. Passages are found by words and by meaning, which
 count the same. The constants were fitted on the libraries of half 0; half 1 is reported. "By words" is the
-doubt without the sentence's nearness in meaning; where nothing is quoted, that counts as a doubt.
+doubt without the sentence's nearness in meaning; where nothing is quoted, that counts as a doubt. With
+`--asked` the questions are those of another set with the same ids: XQuAD's in another language.
 """
 
 import argparse
 import random
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import log
@@ -93,15 +94,20 @@ def libraries(asked: QuestionSet, embedder: Embedder) -> list[Library]:
     return made
 
 
-def decisions(asked: QuestionSet, most: int, embedder: Embedder) -> Iterator[tuple[int, str, bool, bool]]:
-    """Yield the half, the kind, and whether there is a doubt by words and by the sentence's meaning too."""
+def decisions(
+    asked: QuestionSet, texts: Mapping[str, str], most: int, embedder: Embedder
+) -> Iterator[tuple[int, str, bool, bool]]:
+    """Yield the half, the kind, and whether there is a doubt by words and by the sentence's meaning too.
+
+    The questions are asked in the words of `texts`.
+    """
     made = libraries(asked, embedder)
     home = {passage.id: at for at, library in enumerate(made) for passage in library.passages}
     gold = {id_: next(iter(found)) for id_, found in asked.judgements.items()}
     chosen = [id_ for id_ in asked.questions if gold[id_] in home]
     random.Random(7).shuffle(chosen)
     for id_ in chosen[:most]:
-        at, question = home[gold[id_]], asked.questions[id_]
+        at, question = home[gold[id_]], texts[id_]
         vector = np.asarray(embedder.embed_query(question))
         own, other = made[at], made[(at + 2) % len(made)]
         for kind, library in zip(KINDS, (own, own.without(gold[id_]), other), strict=True):
@@ -124,11 +130,14 @@ def main() -> None:
     )
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--asked", type=Path)
     options = parser.parse_args()
     embedder = open_embedder(MODEL, cache=default_model_cache())
     for path in options.sets:
         counts: dict[tuple[int, str], list[tuple[bool, bool]]] = defaultdict(list)
-        for half, kind, *doubts in decisions(load(path), options.questions, embedder):
+        asked = load(path)
+        texts = load(options.asked).questions if options.asked else asked.questions
+        for half, kind, *doubts in decisions(asked, texts, options.questions, embedder):
             counts[half, kind].append((doubts[0], doubts[1]))
         for (half, kind), all_ in sorted(counts.items()):
             words, meaning = (float(np.mean(column)) for column in zip(*all_, strict=True))
