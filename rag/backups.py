@@ -1,4 +1,7 @@
-"""Backups by the clock: written into a folder, read back, and the oldest ones removed."""
+"""Backups by the clock and on request: written into a folder and read back.
+
+Of those by the clock the oldest ones are removed.
+"""
 
 import json
 import logging
@@ -6,8 +9,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from rag.errors import Cancelled, FootnoteError, SettingsError
 from rag.i18n import N_
@@ -15,11 +20,12 @@ from rag.jobs import SERVER, Cancel, Job, Jobs
 from rag.settings import SAVED, Settings, shareable
 from storage import backup
 from storage.audit_log import AuditLog
-from storage.errors import DiskFull, StorageError
+from storage.errors import DiskFull, NotFound, StorageError
 from storage.originals import open_originals
-from storage.sqlite import LEDGER
+from storage.sqlite import FOLDER, LEDGER
 
 BACKUP = "backup"
+ON_REQUEST = f"{BACKUP}:on request"  # key of the job
 LANES = {BACKUP: 1}
 RETRY = timedelta(hours=1)  # after a failure, or less where backups are made more often
 SPARE = 50_000_000  # bytes that stay free beside the backup
@@ -119,6 +125,111 @@ class BackupSchedule:
         yield "written"
 
 
+@dataclass(frozen=True)
+class BackupProgress:
+    """Step of a backup as `storage.backup` names it, its bytes done, and its bytes in all."""
+
+    step: str
+    done: int
+    total: int
+
+
+class BackupsOnRequest:
+    """Backups of one server that an administrator asks for; they stay until one deletes them."""
+
+    def __init__(self, jobs: Jobs, settings: Callable[[], Settings]):
+        self._jobs, self._settings = jobs, settings
+        self.progress: BackupProgress | None = None
+        self.failure: FootnoteError | None = None
+        """Error of the last one; None if it was written or stopped."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder that holds them, in the data directory."""
+        return (self._settings().data / FOLDER).resolve()
+
+    @property
+    def possible(self) -> bool:
+        """True where the ledger is a file: one on a database server is backed up by that server."""
+        return not self._settings().database_url
+
+    @property
+    def job(self) -> Job[object] | None:
+        """Return the job that writes one now."""
+        return self._jobs.get(SERVER, ON_REQUEST)
+
+    def list(self) -> list[tuple[datetime, Path]]:
+        """List those that are there, the newest first."""
+        return made(self.folder)[::-1] if self.folder.is_dir() else []
+
+    def start(self, passphrase: str, audit_log: AuditLog) -> None:
+        """Write one in a job, encrypted with the passphrase of the settings or else this one, if any.
+
+        Raises SettingsError where the ledger is on a database server.
+        """
+        if not self.possible:
+            raise SettingsError(
+                N_(
+                    "The ledger lives on a database server: back it up with the server's own tools. "
+                    "Nothing was written."
+                )
+            )
+        secret = self._settings().backup_passphrase.get_secret_value() or passphrase
+        self.progress = self.failure = None
+        self._jobs.start(
+            SERVER, ON_REQUEST, lambda cancelled: self._run(secret, audit_log, cancelled), lane=BACKUP
+        )
+
+    def delete(self, name: str, audit_log: AuditLog) -> None:
+        """Delete the backup of this name; raises NotFound."""
+        path = next((path for _, path in self.list() if path.name == name), None)
+        if path is None:
+            raise NotFound(N_("There is no backup {name}. Reload the page.", name=name))
+        path.unlink(missing_ok=True)
+        audit_log.record("backup_removed")
+
+    def _run(self, passphrase: str, audit_log: AuditLog, cancelled: Cancel) -> Iterator[str]:
+        def progress(*step: Any) -> None:
+            if cancelled():
+                raise Cancelled(N_("The backup was stopped. Nothing was kept."))
+            self.progress = BackupProgress(*step)
+
+        try:
+            yield "begun"
+            manifest = self._write(passphrase, progress)
+        except Cancelled:
+            raise
+        except (FootnoteError, OSError) as error:
+            audit_log.record("backup_failed", error=type(error).__name__)
+            self.failure = error if isinstance(error, FootnoteError) else _unwritable(error)
+            raise self.failure from error
+        audit_log.record("backup_written", originals=manifest.originals, lost=len(manifest.lost))
+        yield "written"
+
+    def _write(self, passphrase: str, progress: backup.Progress) -> backup.Manifest:
+        settings, folder = self._settings(), self.folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _remove_cut_off(settings.data, folder)
+        needed, free = _room(settings.data, folder)
+        if free < needed:
+            raise DiskFull(
+                N_(
+                    "No backup was written: it needs about {needed} MB in {folder}, and {free} MB are free "
+                    "there. Delete earlier backups or other files there, then try again.",
+                    needed=f"{needed / 1000000.0:,.0f}",
+                    folder=folder,
+                    free=f"{free / 1000000.0:,.0f}",
+                )
+            )
+        return _archive(settings, folder, datetime.now(UTC), progress, passphrase)
+
+
+def _unwritable(error: OSError) -> StorageError:
+    return StorageError(
+        N_("The backup could not be written: {strerror}. Try again.", strerror=error.strerror or str(error))
+    )
+
+
 def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -> backup.Manifest:
     if not folder.is_dir():
         raise StorageError(
@@ -128,27 +239,42 @@ def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -
                 folder=folder,
             )
         )
-    for left in (*folder.iterdir(), *settings.data.iterdir()):
-        if LEFT.fullmatch(left.name):  # of a backup that was cut off
-            left.unlink()
+    _remove_cut_off(settings.data, folder)
     _refuse_if_full(settings.data, folder)
-    passphrase = settings.backup_passphrase.get_secret_value()
 
     def progress(*_: object) -> None:
         if cancelled():
             raise Cancelled(N_("The backup was stopped; it is made after the next start."))
 
+    return _archive(settings, folder, now, progress, settings.backup_passphrase.get_secret_value())
+
+
+def _remove_cut_off(data: Path, folder: Path) -> None:
+    """Remove what backups that were cut off have left."""
+    for left in (*folder.iterdir(), *data.iterdir()):
+        if LEFT.fullmatch(left.name):
+            left.unlink()
+
+
+def _archive(
+    settings: Settings, folder: Path, now: datetime, progress: backup.Progress, passphrase: str
+) -> backup.Manifest:
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
     target = folder / file_name(now, encrypted=bool(passphrase))
     place = open_originals(settings.data, settings.objects, settings.objects_cache_mb << 20)
     return backup.write(settings.data, target, also, progress, passphrase=passphrase, originals=place)
 
 
-def _refuse_if_full(data: Path, folder: Path) -> None:
-    """Raise DiskFull where the folder has no room for a backup, before one is begun."""
+def _room(data: Path, folder: Path) -> tuple[int, int]:
+    """Return the bytes that a backup needs in a folder, about, and those that are free there."""
     originals = sum(path.stat().st_size for path in (data / "files").rglob("*") if path.is_file())
     needed = originals + 2 * (data / LEDGER).stat().st_size + SPARE  # a copy of the ledger lies beside it
-    free = shutil.disk_usage(folder).free
+    return needed, shutil.disk_usage(folder).free
+
+
+def _refuse_if_full(data: Path, folder: Path) -> None:
+    """Raise DiskFull where the folder has no room for a backup, before one is begun."""
+    needed, free = _room(data, folder)
     if free < needed:
         raise DiskFull(
             N_(

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from rag import backups, webhooks
 from rag import settings as config
-from rag.backups import BackupSchedule
+from rag.backups import BackupSchedule, BackupsOnRequest
 from rag.chat import check_text, introduction
 from rag.connectors import scheduler
 from rag.connectors.scheduler import Scheduler
@@ -105,6 +105,7 @@ class Services:
         self._announced: LocalServer | None = None
         server_log = AuditLog(self.database, SERVER)
         self.backups = BackupSchedule(self.jobs, lambda: self.settings, server_log, self.metrics.backup)
+        self.backups_on_request = BackupsOnRequest(self.jobs, lambda: self.settings)
         self.warm = False
         """True once background work has started and every open library is repaired."""
         self.stopping = False

@@ -41,6 +41,7 @@ Kind = Literal[
     "check_exported",
     "backup_written",
     "backup_failed",
+    "backup_removed",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Detail = str | int | list[str]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag import backups
-from rag.backups import BackupSchedule, file_name, made
+from rag.backups import BackupSchedule, BackupsOnRequest, file_name, made
 from rag.errors import SettingsError
 from rag.jobs import Jobs
 from rag.services import Services
@@ -121,6 +121,51 @@ def test_a_server_that_stops_ends_its_backup_and_leaves_nothing(
     monkeypatch.setattr(backups, "shareable", lambda _: clock.jobs.close() or {})
     clock.at(NOON)
     assert list((tmp_path / "kept").iterdir()) == [] and clock.kinds() == []
+
+
+def on_request(database: Database, passphrase: str = "", **settings: object) -> BackupsOnRequest:
+    """Ask for a backup and wait until it is written."""
+    given = Settings(data=database.directory, **settings)
+    backups_of_ann = BackupsOnRequest(Jobs(backups.LANES), lambda: given)
+    backups_of_ann.start(passphrase, AuditLog(database, "ann"))
+    job = backups_of_ann.job
+    assert job is None or job.wait(60)
+    return backups_of_ann
+
+
+def test_one_on_request_lies_in_the_data_directory_and_removes_no_other(database: Database, tmp_path: Path):
+    (database.directory / "backups").mkdir()
+    (database.directory / "backups" / "ledger-1.db").write_bytes(b"of an upgrade")
+    earlier = database.directory / "backups" / file_name(NOON, encrypted=False)
+    earlier.write_bytes(b"")
+    made_now = on_request(database, backup_passphrase="correct horse", backup_keep=1).list()
+    assert [path.parent == earlier.parent for _, path in made_now] == [True, True]
+    assert made_now[1][1] == earlier and (earlier.parent / "ledger-1.db").is_file()
+    assert restore_into(tmp_path / "new", made_now[0][1], passphrase="correct horse").originals == 1
+    assert [entry.kind for entry in AuditLog(database, "ann").list()] == ["backup_written"]
+
+
+def test_one_on_request_that_is_stopped_leaves_nothing(database: Database, monkeypatch: pytest.MonkeyPatch):
+    given, jobs = Settings(data=database.directory), Jobs(backups.LANES)
+    asked = BackupsOnRequest(jobs, lambda: given)
+
+    def stop(_: Path) -> dict[str, object]:
+        assert asked.job is not None
+        asked.job.cancel()
+        return {}
+
+    monkeypatch.setattr(backups, "shareable", stop)
+    asked.start("", AuditLog(database, "ann"))
+    job = asked.job
+    assert job is None or job.wait(60)
+    assert asked.failure is None and not [*asked.folder.iterdir(), *database.directory.glob(".footnote-*")]
+    assert AuditLog(database, "ann").list() == []
+
+
+def test_one_on_request_is_refused_where_the_ledger_is_on_a_server(tmp_path: Path, database: Database):
+    given = Settings(data=tmp_path, database_url="postgresql://u@host/d")
+    with pytest.raises(SettingsError, match="server's own tools"):
+        BackupsOnRequest(Jobs(backups.LANES), lambda: given).start("", AuditLog(database, "ann"))
 
 
 def test_without_a_folder_there_are_none(database: Database):

@@ -38,6 +38,7 @@ DONE: Mapping[Kind, str] = {
     "check_exported": N_("Exported a checked text"),
     "backup_written": N_("Wrote a backup"),
     "backup_failed": N_("A backup failed"),
+    "backup_removed": N_("Deleted a backup"),
 }
 SETTINGS: Mapping[str, str] = {
     "llm_base_url": N_("Address of the model server"),

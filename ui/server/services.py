@@ -11,6 +11,7 @@ from rag.services import Services
 from rag.settings import Settings
 from rag.settings import load as load_settings
 from rag.workspace import Workspace
+from storage.audit_log import AuditLog
 from ui.auth.identity import LocalUser, Visitor
 from ui.auth.middleware import Sessions, current_visitor, read_auth_mode
 
@@ -83,20 +84,36 @@ class PageServices(Services):
         )
 
     def _administrator(self, act: str) -> str:
-        visitor = self.visitor()
-        if visitor is None or not self.knows_people():
+        if not self.knows_people():
             raise EntryRefused(act)
-        return visitor.id
+        return self._admin(act)
 
     def change(self, changes: Mapping[str, Any]) -> None:
         """Save and apply changed settings.
 
         Raises SettingsError, or EntryRefused unless the visitor is an administrator; then nothing changes.
         """
+        self.apply(changes, by=self._admin(ADMINISTRATORS_ONLY))
+
+    def back_up(self, passphrase: str) -> None:
+        """Write a backup of everyone's data in a job; with a passphrase it is encrypted.
+
+        Raises SettingsError, or EntryRefused unless the visitor is an administrator.
+        """
+        by = self._admin(_("Only administrators can make backups."))
+        self.backups_on_request.start(passphrase, AuditLog(self.database, by))
+
+    def delete_backup(self, name: str) -> None:
+        """Delete a backup; raises NotFound, or EntryRefused unless the visitor is an administrator."""
+        by = self._admin(_("Only administrators can delete backups."))
+        self.backups_on_request.delete(name, AuditLog(self.database, by))
+
+    def _admin(self, refusal: str) -> str:
+        """Return the id of the visitor; raises EntryRefused unless they are an administrator."""
         visitor = self.visitor()
         if visitor is None or not visitor.admin:
-            raise EntryRefused(ADMINISTRATORS_ONLY)
-        self.apply(changes, by=visitor.id)
+            raise EntryRefused(refusal)
+        return visitor.id
 
 
 _opened: PageServices | None = None

@@ -371,7 +371,7 @@ def show() -> None:
     with st.expander(_("Programs: keys and webhooks"), key="programs"):
         show_keys(here)
         show_webhooks(here)
-    show_backup(server.settings)
+    show_backup(server)
 
 
 def _model(server: PageServices, fixed: frozenset[str]) -> None:

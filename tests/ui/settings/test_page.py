@@ -1,9 +1,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag.workspace import Workspace
+from storage.backup import restore_into
+from storage.encryption import PassphraseNeeded
 from tests.ui.conftest import words
 from ui.server import services
 
@@ -71,3 +74,41 @@ def test_an_address_of_a_reranker_that_is_none_is_named(page: Page, here: Worksp
 
 def test_the_command_of_a_backup_names_the_folder_of_the_data(page: Page, tmp_path: Path):
     assert f"footnote --data {tmp_path / 'data'} backup FILE" in words(page("settings"))
+
+
+def back_up(page: Page, passphrase: str = "", again: str | None = None) -> AppTest:
+    """Ask for a backup, and return the page as it is once that is written."""
+    at = page("settings")
+    at.text_input(key="backup-passphrase").set_value(passphrase)
+    at.text_input(key="backup-passphrase-again").set_value(passphrase if again is None else again)
+    next(button for button in at.button if button.key == "back-up").click().run()
+    job = services.services().backups_on_request.job
+    assert job is None or job.wait(60)
+    return page("settings") if again is None else at
+
+
+def test_a_backup_is_made_on_request_can_be_restored_and_is_deleted_again(
+    page: Page, here: Workspace, tmp_path: Path
+):
+    here.add("castle.md", [b"The castle stands on a hill."], None)
+    at = back_up(page, "correct horse")
+    backups = services.services().backups_on_request
+    ((_, path),) = backups.list()
+    assert path.parent == tmp_path / "data" / "backups" and f"{path}`, 0." in words(at)
+    with pytest.raises(PassphraseNeeded):
+        restore_into(tmp_path / "locked", path)
+    assert restore_into(tmp_path / "new", path, passphrase="correct horse").originals == 1
+    next(button for button in at.button if button.key == f"delete-{path.name}").click().run()
+    next(button for button in at.button if button.key == f"really-delete-{path.name}").click().run()
+    assert not path.exists() and str(path) not in words(page("settings"))
+    assert [entry.kind for entry in here.audit_log.list()][:2] == ["backup_removed", "backup_written"]
+
+
+def test_a_backup_that_cannot_be_made_says_why(page: Page, here: Workspace, tmp_path: Path):
+    assert "two passphrases differ" in back_up(page, "correct horse", "correct house").error[0].value
+    assert not services.services().backups_on_request.list()
+    assert "The passphrase has 5 characters." in back_up(page, "horse").error[0].value
+    (tmp_path / "data" / "backups").rmdir()
+    (tmp_path / "data" / "backups").write_text("in the way")
+    assert "could not be written" in back_up(page).error[0].value
+    assert [entry.kind for entry in here.audit_log.list()][:2] == ["backup_failed"] * 2
