@@ -18,7 +18,8 @@ from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.file_properties import completed
 from rag.ingest.parsers.korean_lines import LineEnd, inside_words, may_run_on
-from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of
+from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
+from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of, named_ligatures
 from rag.ingest.parsers.pdf_rows import Cell, cell_text, cell_words
 from rag.ingest.parsers.pdf_tables import PdfTable
 from rag.ingest.parsers.pdf_words import tables_of
@@ -140,13 +141,14 @@ def page_text(
     *,
     tables_by: TablesBy = "lines",
     indexed: bool = True,
+    named: bool = True,
 ) -> PageText:
     """Return a page's text: words that run over lines are joined, paragraphs separated by blank lines.
 
     Tables become Markdown. ``above`` is the header of the table that ends the page before. A text that is
-    not ``indexed`` has no indices.
+    not ``indexed`` has no indices; where it is not ``named``, ligatures are not read by their glyphs' names.
     """
-    lines, tables = lines_of(page), list[PdfTable]()
+    lines, tables = lines_of(page, named=named), list[PdfTable]()
     if tables_by != "nothing":
         fits = above.fits if above else lambda _: False
         lines, tables = tables_of(sheet, page, lines, fits, ruled=tables_by == "lines")
@@ -481,10 +483,10 @@ def read_pdf(path: Path) -> LoadedDocument:
     return completed(document, author=author, day=day, title=title)
 
 
-def open_pdf(path: Path) -> pypdfium2.PdfDocument:
+def open_pdf(path: Path) -> OpenedPdf:
     """Open a PDF; a locked or damaged one is refused."""
     try:
-        return pypdfium2.PdfDocument(path)
+        return OpenedPdf(path)
     except pypdfium2.PdfiumError as error:
         if "assword" in str(error):
             raise DocumentRefused(LOCKED) from error
@@ -494,14 +496,15 @@ def open_pdf(path: Path) -> pypdfium2.PdfDocument:
 def readings(
     pdf: pypdfium2.PdfDocument, number: int, sheet: PdfPage, characters: PdfTextPage
 ) -> Iterator[PageText]:
-    """Yield the texts that a page, from 0, may have been stored as; the last as it was without tables."""
-    read = page_text(sheet, characters)
-    yield read
-    if number and (above := _foot(pdf, number - 1)):
-        yield page_text(sheet, characters, above)
-    if read.tables:
-        yield page_text(sheet, characters, tables_by="figures")
-        yield page_text(sheet, characters, tables_by="nothing")
+    """Yield the texts that a page, from 0, may have been stored as; earlier ones lack tables or ligatures."""
+    for named in (True, False) if named_ligatures(characters) else (True,):
+        read = page_text(sheet, characters, named=named)
+        yield read
+        if number and (above := _foot(pdf, number - 1)):
+            yield page_text(sheet, characters, above, named=named)
+        if read.tables:
+            yield page_text(sheet, characters, tables_by="figures", named=named)
+            yield page_text(sheet, characters, tables_by="nothing", named=named)
 
 
 def _foot(pdf: pypdfium2.PdfDocument, number: int) -> Header | None:

@@ -4,13 +4,14 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ctypes import PYFUNCTYPE, byref, c_char, c_double, c_int, c_ulong, c_ushort, c_void_p
 from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
+from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
 from rag.ingest.parsers.pdf_shapes import address, box_of, turned_box
 
 _SAMPLE = 50  # characters that decide the direction of a page
@@ -18,9 +19,16 @@ _HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines
 _LINE_END = re.compile("\r?\n|\x02")
 _UNSURE = re.compile("\ufffe")  # a hyphen, or a letter without a name
 _SPECIAL = re.compile(
-    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffe\uffff]"
+    "[\x00-\x1f\x7f-\xa0\u1100-\u11ff\u200b\u2028\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufeff\ufffc\ufffe\uffff]"
 )
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
+_NAMED = "\ufffc"  # in the place of a ligature whose letters its glyph's name tells
+# A ligature without a character: none, one of private use, a symbol at a word, or punctuation within one.
+_DOUBTFUL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff]"
+    "|(?<=[A-Za-z])[\u2190-\u2bff]|[\u2190-\u2bff](?=[a-z])"
+    "|(?<=[A-Za-z])[!-&(-,:-@\\[-`{-~](?=[a-z])"
+)
 _BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
 _BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
 _BOLD_WEIGHT = 600
@@ -31,6 +39,7 @@ JOINING = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff、。，．！？」』）〉》】ー々]"
 )  # letters without a space between words
 
+_is_code = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_HasUnicodeMapError))
 _is_generated = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_IsGenerated))
 _matrix_at = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetMatrix))
 _origin_of = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p)(address(pdfium.FPDFText_GetCharOrigin))
@@ -80,23 +89,44 @@ def _main_angle(characters: PdfTextPage) -> int:
     return angles.most_common(1)[0][0] if angles else 0
 
 
-def lines_of(page: PdfTextPage) -> list[Line]:
-    """Return the lines of a page that hold text, in reading order."""
-    lines = [line for line in _lines(page) if line.text.strip()]
+def lines_of(page: PdfTextPage, *, named: bool = True) -> list[Line]:
+    """Return the lines of a page that hold text, in reading order; `named` reads ligatures by their names."""
+    lines = [line for line in _lines(page, named=named) if line.text.strip()]
     for line in lines:
         measure(page, line)
     return lines
 
 
-def _lines(page: PdfTextPage) -> Iterator[Line]:
+def _lines(page: PdfTextPage, *, named: bool) -> Iterator[Line]:
     text = _codes(page)
+    letters = named_ligatures(page, text) if named else {}
+    for place in letters:
+        text = text[:place] + _NAMED + text[place + 1 :]
     start = 0
     for end in _LINE_END.finditer(text):
         hyphenated = end.group() == _HYPHEN
         line = text[start : end.start()] + "-" * hyphenated
-        yield _readable(line, range(start, start + len(line)), hyphenated)
+        yield _readable(line, range(start, start + len(line)), hyphenated, letters)
         start = end.end()
-    yield _readable(text[start:], range(start, len(text)), False)
+    yield _readable(text[start:], range(start, len(text)), False, letters)
+
+
+def named_ligatures(page: PdfTextPage, text: str | None = None) -> dict[int, str]:
+    """Return the letters of the ligatures that only their glyphs' names tell, by index."""
+    pdf = page.page.pdf
+    if not isinstance(pdf, OpenedPdf):
+        return {}
+    found: dict[int, str] = {}
+    characters = address(page.raw)
+    for match in _DOUBTFUL.finditer(_codes(page) if text is None else text):
+        is_code = _is_code(characters, match.start()) == 1
+        if is_code or not match[0].isascii() or match[0] < " ":
+            letters = pdf.letters(
+                font_name(page, match.start()).decode("latin-1"), ord(match[0]), is_code=is_code
+            )
+            if letters:
+                found[match.start()] = letters
+    return found
 
 
 def _codes(page: PdfTextPage) -> str:
@@ -112,8 +142,11 @@ def _codes(page: PdfTextPage) -> str:
     return text
 
 
-def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
-    """Drop control characters, pair surrogates, compose accents; keep each character's index."""
+def _readable(text: str, indices: Sequence[int], hyphenated: bool, letters: Mapping[int, str]) -> Line:
+    """Drop control characters, pair surrogates, compose accents, put in the letters of ligatures by index.
+
+    Each character keeps its index.
+    """
     if not _SPECIAL.search(text) and unicodedata.is_normalized("NFC", text):
         return Line(text, indices, hyphenated)
     clusters: list[str] = []
@@ -124,7 +157,9 @@ def _readable(text: str, indices: Sequence[int], hyphenated: bool) -> Line:
         else:
             clusters.append(character)
             firsts.append(index)
-    cleaned = [_cleaned(cluster) for cluster in clusters]
+    cleaned = [
+        letters.get(index) or _cleaned(cluster) for index, cluster in zip(firsts, clusters, strict=True)
+    ]
     repeated = [index for index, cluster in zip(firsts, cleaned, strict=True) for _ in cluster]
     return Line("".join(cleaned), repeated, hyphenated)
 
@@ -173,6 +208,12 @@ def measure(page: PdfTextPage, line: Line) -> None:
 
 def is_bold(page: PdfTextPage, index: int) -> bool:
     """Return whether a character is bold."""
-    name, flags, characters = _FontName(), c_int(), address(page.raw)
-    _font_of(characters, index, name, _NAME_LENGTH, byref(flags))
-    return bool(_BOLD.search(name.value)) or _weight_of(characters, index) >= _BOLD_WEIGHT
+    bold = _BOLD.search(font_name(page, index))
+    return bool(bold) or _weight_of(address(page.raw), index) >= _BOLD_WEIGHT
+
+
+def font_name(page: PdfTextPage, index: int) -> bytes:
+    """Return the name of a character's font."""
+    name, flags = _FontName(), c_int()
+    _font_of(address(page.raw), index, name, _NAME_LENGTH, byref(flags))
+    return name.value

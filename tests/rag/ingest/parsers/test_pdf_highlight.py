@@ -115,6 +115,56 @@ def test_ligatures_are_letters(tmp_path: Path, true_box: TrueBox) -> None:
     assert_marked(find(path, "first harbour"), true_box(line, "\ufb01rst harbour"))
 
 
+def named_pdf(path: Path, shown: str, names: str, table: str = "") -> Path:
+    """Write a PDF of one line whose font names the glyphs of its codes from 33 on, and its characters."""
+    mapped = f"1 begincodespacerange <00><ff> endcodespacerange {table}"
+    cmap = f"/CIDInit /ProcSet findresource begin begincmap {mapped} endcmap end"
+    text = f"BT /F1 20 Tf 30 400 Td ({shown}) Tj ET"
+    given = " /ToUnicode 5 0 R" * bool(table)
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 {WIDTH:.0f} {HEIGHT:.0f}] >>",
+        "<< /Type /Page /Parent 2 0 R /Contents 6 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+        f"<< /Type /Font /Subtype /Type1 /BaseFont /AAAAAB+Helvetica /Encoding 7 0 R{given} >>",
+        f"<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream",
+        f"<< /Length {len(text)} >>\nstream\n{text}\nendstream",
+        f"<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [ 33 {names} ] >>",
+    ]
+    content = "%PDF-1.4\n" + "".join(f"{at} 0 obj\n{it}\nendobj\n" for at, it in enumerate(objects, 1))
+    path.write_text(content + "trailer << /Root 1 0 R /Size 8 >>\n%%EOF", "latin-1")
+    return path
+
+
+def ranges(*characters: str) -> str:
+    """Return a table that gives the codes from 33 on these characters, and letters themselves."""
+    given = [f"<{33 + at:02x}> <{33 + at:02x}> <{it}>" for at, it in enumerate(characters)]
+    return f"{len(given) + 1} beginbfrange <61> <7a> <0061> {' '.join(given)} endbfrange"
+
+
+@pytest.mark.parametrize(
+    ("shown", "names", "table", "read"),
+    [
+        ('e!cient e"orts', "/ffi /ff", ranges("0000", "21b5"), "efficient efforts"),
+        ("di!erent", "/f_f.alt", ranges("e00b"), "different"),
+        ("sa!on", "/f_f_r", "", "saffron"),
+        ('e!cient e"orts', "/ffi /ff", ranges("21b5", "21b5"), "e↵cient e↵orts"),
+        ("a!b", "/arrowright", ranges("2192"), "a→b"),
+    ],
+    ids=["no character and an arrow", "private use", "no table", "one character for two", "an arrow"],
+)
+def test_ligatures_without_a_character_are_read_by_their_names(
+    tmp_path: Path, shown: str, names: str, table: str, read: str
+) -> None:
+    path = named_pdf(tmp_path / "a", shown, names, table)
+    assert load(path, "a.pdf").text == read
+    assert find(path, read.split()[0]) is not None
+
+
+def test_a_text_stored_before_ligatures_were_read_by_their_names_is_found_again(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "an e!cient harbour", "/ffi", ranges("0000"))
+    assert boxes(path, 1, "an ecient harbour", 3, 9) is not None
+
+
 @pytest.mark.parametrize("rotate", ROTATIONS)
 @pytest.mark.parametrize("drawn", [90, 180, 270])
 def test_lines_drawn_sideways_keep_their_order(tmp_path: Path, drawn: int, rotate: int) -> None:
