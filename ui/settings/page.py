@@ -308,22 +308,34 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
-    connected = settings.connected or bool(settings.local_model)
     return [
         _("Built from quotes where a model is connected and it takes only a few minutes."),
         _("Existing summaries are kept."),
         _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
-        _(
-            "{model} reads every document once. {reason}",
-            model=label(settings.llm_model or settings.local_model, 60),
+        _by_model(settings, here),
+    ]
+
+
+def _by_model(settings: Settings, here: Workspace) -> str:
+    """Return what is sent where, and what it costs, to have the model write summaries."""
+    if settings.connected:
+        return _(
+            "Sends the whole text of every document to the server of {model}, also of those added later. "
+            "{reason}",
+            model=label(settings.llm_model, 60),
             reason=_cost(here, by_model=True),
         )
-        if connected
-        else _(
-            "No model is connected. Until then, summaries quote the documents. {reason}",
-            reason=_cost(here, by_model=False),
-        ),
-    ]
+    if settings.local_model:
+        return _(
+            "{model} reads every document once, on this computer. {reason}",
+            model=label(settings.local_model, 60),
+            reason=_cost(here, by_model=True),
+        )
+    return _(
+        "No model is connected: summaries quote the documents until one is. A connected server is then sent "
+        "the whole text of every document. {reason}",
+        reason=_cost(here, by_model=False),
+    )
 
 
 def _cost(here: Workspace, *, by_model: bool) -> str:

@@ -26,6 +26,10 @@ SENT = N_(
     "To answer, this server is sent the question, the chat before it and the passages found; a whole text "
     "only for questions about whole documents, such as a summary."
 )
+SENT_FOR_SUMMARIES = N_(
+    "Document summaries are set to be written by the model: for them this server is sent the whole text of "
+    "every document, also of those added later."
+)
 _STATE = "model-server"
 
 
@@ -44,6 +48,8 @@ def show_server_form(server: PageServices, fixed: frozenset[str]) -> None:
     """Show the form; what fails is said below it until the next attempt."""
     settings, last = server.settings, st.session_state.get(_STATE, _Attempt(""))
     st.caption(translated(SENT))
+    if settings.raptor == "model":
+        st.caption(f":material/warning: {translated(SENT_FOR_SUMMARIES)}")
     with st.form("model", border=False):
         changes = {
             URL: text_field(_("Base URL"), URL, settings.llm_base_url, fixed),

@@ -72,6 +72,20 @@ def test_an_address_of_a_reranker_that_is_none_is_named(page: Page, here: Worksp
     assert services.services().settings.rerank_base_url is None
 
 
+def test_it_is_said_that_summaries_by_a_model_send_whole_texts_to_its_server(page: Page, here: Workspace):
+    def told(at: AppTest) -> tuple[bool, str]:
+        captions = next(radio for radio in at.radio if radio.key == "raptor").proto.captions
+        return "this server is sent the whole text of every document" in words(at), captions[3]
+
+    said, of_the_choice = told(page("settings"))
+    assert not said and "A connected server is then sent the whole text of every document." in of_the_choice
+    services.services().change({"llm_model": "qwen"})
+    said, of_the_choice = told(page("settings"))
+    assert not said and "Sends the whole text of every document to the server of qwen" in of_the_choice
+    services.services().change({"raptor": "model"})
+    assert told(page("settings"))[0]
+
+
 def test_the_command_of_a_backup_names_the_folder_of_the_data(page: Page, tmp_path: Path):
     assert f"footnote --data {tmp_path / 'data'} backup FILE" in words(page("settings"))
 
