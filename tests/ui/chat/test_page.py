@@ -329,6 +329,33 @@ def test_an_answer_that_found_nothing_in_some_documents_is_searched_in_all_by_on
     assert job is None or job.wait(60)
 
 
+@pytest.mark.parametrize("question", ["Who painted the lighthouse red?", "Zxqv blorp?"])
+def test_without_a_model_what_is_not_in_the_chosen_document_is_searched_in_all_by_one_click(
+    page: Page, here: Workspace, question: str
+):
+    ids = []
+    for name, text in (
+        ("castle.txt", b"The castle was built in 1432. It has a tower and a moat around its walls."),
+        ("light.txt", b"The lighthouse was painted red by Ann Miller in 1901."),
+    ):
+        record, _ = here.library.add(name, text)
+        list(here.library.index(record.id))
+        list(here.library.embed(record.id))
+        ids.append(record.id)
+    chat = here.conversations.create("Lights").id
+    here.choices.choose(chat, (), ids[:1])
+    turn = here.ask(chat, question)
+    job = here.answering(turn.answer_id)
+    assert job is None or job.wait(60)
+    at = page(chat=chat)
+    assert "Searched only in: castle.txt" in words(at)
+    at.button(key=f"everywhere-{turn.answer_id}").click().run()
+    _question, again = here.conversations.messages(chat)
+    job = here.answering(again.id)
+    assert job is None or job.wait(60)
+    assert ("Ann Miller" in words(page(chat=chat))) == ("lighthouse" in question)
+
+
 def test_an_answer_that_found_nothing_anywhere_offers_no_other_documents(page: Page, here: Workspace):
     chat = here.conversations.create("Moons").id
     answer = nothing_found(here, chat)
