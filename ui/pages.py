@@ -385,33 +385,36 @@ function look(told, data) {
   reading = now;
 }
 
-export default function ({ data, parentElement }) {
+function begin({ data, parentElement }) {
   document.documentElement.lang = data.language;
   const told = parentElement.querySelector('.footnote-told');
-  const choose = (event) => chooseTheme(event, data.pages);
   const watch = new MutationObserver(() => look(told, data));
+  const listeners = [
+    [document, 'click', closeDrawer, true], [document, 'click', noteRating, true],
+    [document, 'focusin', showFocused, false], [window, 'keydown', escape, true],
+    [window, 'keydown', searchChats, true], [window, 'keydown', keepTyped, true],
+    [window, 'pointerdown', keepTyped, true], [document, 'click', reopen, true],
+    [document, 'click', (event) => chooseTheme(event, data.pages), false],
+  ];
   watch.observe(document.body, { childList: true, subtree: true });
-  document.addEventListener('click', closeDrawer, true);
-  document.addEventListener('click', noteRating, true);
-  document.addEventListener('focusin', showFocused);
-  window.addEventListener('keydown', escape, true);
-  window.addEventListener('keydown', searchChats, true);
-  window.addEventListener('keydown', keepTyped, true);
-  window.addEventListener('pointerdown', keepTyped, true);
-  document.addEventListener('click', choose);
-  document.addEventListener('click', reopen, true);
+  for (const [place, kind, act, first] of listeners) place.addEventListener(kind, act, first);
   look(told, data);
   return () => {
     watch.disconnect();
-    document.removeEventListener('click', closeDrawer, true);
-    document.removeEventListener('click', noteRating, true);
-    document.removeEventListener('focusin', showFocused);
-    window.removeEventListener('keydown', escape, true);
-    window.removeEventListener('keydown', searchChats, true);
-    window.removeEventListener('keydown', keepTyped, true);
-    window.removeEventListener('pointerdown', keepTyped, true);
-    document.removeEventListener('click', choose);
-    document.removeEventListener('click', reopen, true);
+    for (const [place, kind, act, first] of listeners) place.removeEventListener(kind, act, first);
+  };
+}
+
+let begun = null;
+
+// Streamlit calls this again at a change of theme or data, without the cleanup of the time before.
+export default function (component) {
+  begun?.end();
+  begun = { parent: component.parentElement, end: begin(component) };
+  return () => {
+    if (begun?.parent !== component.parentElement) return;
+    begun.end();
+    begun = null;
   };
 }
 """

@@ -88,6 +88,55 @@ def test_a_theme_chosen_in_the_settings_holds_on_every_page(server: Server, visi
     expect(pressed).to_have_text(re.compile("Dark"))
 
 
+COUNTED = """
+window.heard = [];
+for (const place of [window, document]) {
+  const add = place.addEventListener, remove = place.removeEventListener;
+  const same = (kind, act, how) => (one) =>
+    one[0] === place && one[1] === kind && one[2] === act && one[3] === Boolean(how?.capture ?? how);
+  place.addEventListener = function (kind, act, how) {
+    if (!heard.some(same(kind, act, how))) heard.push([place, kind, act, Boolean(how?.capture ?? how)]);
+    return add.call(this, kind, act, how);
+  };
+  place.removeEventListener = function (kind, act, how) {
+    heard = heard.filter((one) => !same(kind, act, how)(one));
+    return remove.call(this, kind, act, how);
+  };
+}
+"""
+REPEATED = """() => {
+  const all = heard.map(([, kind, act]) => `${kind} ${act}`)
+    .filter((said) => !said.includes('[native code]'));
+  return all.filter((said, at) => all.indexOf(said) !== at);
+}"""
+DRAWN_IN = """(scheme) => document.querySelector('[data-test-script-state="notRunning"]')
+  && getComputedStyle(document.querySelector('.stApp')).colorScheme === scheme"""
+
+
+@pytest.mark.integration
+def test_a_key_acts_once_after_the_theme_has_changed(with_model: Server, visit: Visit):
+    visitor = visit(f"{with_model.url}/settings")
+    page, search = visitor.page, visitor.page.get_by_placeholder("Search chats")
+    page.add_init_script(COUNTED)
+    page.goto(with_model.url)
+    scope = page.locator(".st-key-scope details")
+    summary = scope.locator("> summary")
+    expect(summary).to_be_visible()
+    visitor.rested()
+    before = page.evaluate(REPEATED)
+    for scheme in ("dark", "light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_function(DRAWN_IN, arg=scheme)
+        visitor.rested()
+    assert page.evaluate(REPEATED) == before
+    page.keyboard.press("Control+k")
+    expect(search).to_be_focused()
+    click(summary, then=page.get_by_role("button", name="Search these", exact=True))
+    page.keyboard.press("Escape")
+    expect(scope).not_to_have_attribute("open", "")
+    expect(summary).to_be_focused()
+
+
 @pytest.mark.integration
 def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, visit: Visit):
     page = visit(server.url, locale="ko-KR").page

@@ -60,11 +60,18 @@ function keyOf(element, start = 'st-key-question-') {
 
 function drawn() { return document.querySelector(DRAWN) !== null; }
 
-export default function ({ data, parentElement }) {
+let pinned, waiting, newest, restored, twice, reached;
+
+function forget() {
+  [pinned, waiting, newest, restored, twice, reached] = [0, false, '', null, null, null];
+}
+
+forget();
+
+function begin({ data, parentElement }) {
   const stop = parentElement.querySelector('button');
   stop.textContent = data.stop;
   const said = parentElement.querySelector('.waits'), told = parentElement.querySelector('.told');
-  let pinned = 0, waiting = false, newest = '', restored = null, twice = null, reached = null;
 
   const box = () => document.querySelector(BOX);
   const asked = () => document.querySelector('.st-key-answering') !== null;
@@ -241,6 +248,20 @@ export default function ({ data, parentElement }) {
     clearInterval(ticks);
     for (const [kind, act] of listeners) document.removeEventListener(kind, act, true);
     window.removeEventListener('resize', place);
+  };
+}
+
+let begun = null;
+
+// Streamlit calls this again at a change of theme or data, without the cleanup of the time before.
+export default function (component) {
+  begun?.end();
+  begun = { parent: component.parentElement, end: begin(component) };
+  return () => {
+    if (begun?.parent !== component.parentElement) return;
+    begun.end();
+    begun = null;
+    forget();
   };
 }
 """
