@@ -78,7 +78,7 @@ def _agree(known: dict[int, str | None], key: int, letters: str | None) -> None:
     known[key] = letters if known.get(key, letters) == letters else None
 
 
-class OpenedPdf(pypdfium2.PdfDocument):
+class OpenedPdf(pypdfium2.PdfDocument):  # type: ignore[misc]  # pypdfium2 has no types
     """PDF file that knows the ligatures of its fonts."""
 
     def __init__(self, path: Path) -> None:
