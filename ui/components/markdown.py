@@ -20,6 +20,9 @@ _REPLACED = frozenset({"<->", "->", "<-", "--", ">=", "<=", "~="})
 _ADDRESS = re.compile(r"https?:/|www\.|[\w.+-]@[\w-]+\.", re.IGNORECASE)
 VERBATIM = re.compile(rf"`[^\n]*`|\S*(?:{_ADDRESS.pattern})\S*", re.IGNORECASE)
 """Code and addresses, in which marks of bold text are text."""
+_MAIL_AND_PARTICLE = re.compile(
+    r"([\w.+-]+@[A-Za-z0-9.-]*\.[A-Za-z]{2,})([\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]+)"
+)
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
@@ -65,10 +68,15 @@ def _word(piece: str) -> str:
 
 
 def _address(piece: str) -> str:
-    """Show an address as code, so that it is not linked and copies unchanged: (www.a) -> (`www.a`)."""
+    """Show an address as code, so that it is not linked and copies unchanged: (www.a) -> (`www.a`).
+
+    Korean and Japanese particles that follow a mail address without a space are no part of it.
+    """
     right = piece.rstrip(".,;:!?)]}\"'*>")
     core = right.lstrip("([{\"'<*")
     lead, tail = right[: len(right) - len(core)], piece[len(right) :]
+    if mail := _MAIL_AND_PARTICLE.fullmatch(core):
+        core, tail = mail[1], mail[2] + tail
     return _escape(lead) + "".join(map(_code_or_mark, re.split(r"([`\[\]])", core))) + _escape(tail)
 
 

@@ -192,3 +192,9 @@ def test_notes_and_markers_keep_their_places_in_any_order():
     links = [(4, Link(1, "a-0", "x")), (13, Link(2, "a-1", "y"))]
     shown = safe_answer(text, links, [(len(text), "later"), (8, "first")])
     assert re.findall(r"cite-a-\d|first|later", shown) == ["cite-a-0", "first", "cite-a-1", "later"]
+
+
+def test_a_particle_after_a_mail_address_is_no_part_of_it() -> None:
+    assert escape_text("문의는 a.b@saebom.example로 한다.") == "문의는 `a.b@saebom.example`로 한다."
+    assert escape_text("a@b.jpまで") == "`a@b.jp`まで"
+    is_inert(escape_text("a@evil.test로 www.evil.test로"))
