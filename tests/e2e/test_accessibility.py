@@ -24,6 +24,7 @@ async (rules) => {
 }
 """
 TALL = 2400  # pixels: a target below the edge of a screen counts as one that is covered
+REST = pytest.mark.slow(reason="the same states at another width or in another theme")
 
 
 COLOURED = """
@@ -115,8 +116,10 @@ def first_steps(visitor: Visitor) -> Iterator[str]:
     yield "refused"
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [(1440, False), (390, True), pytest.param(1440, True, marks=REST), pytest.param(390, False, marks=REST)],
+)
 def test_axe_finds_nothing_in_the_first_step(server: Server, visit: Visit, width: int, dark: bool):
     visitor = visit(server.url, width=width, height=TALL, dark=dark)
     found = {}
@@ -179,7 +182,7 @@ def opened(visitor: Visitor, url: str) -> Iterator[str]:
     yield "check download"
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=REST)])
 def test_axe_finds_nothing_in_menus_forms_and_results(with_model: Server, visit: Visit, width: int):
     visitor = visit(with_model.url, width=width, height=TALL)
     found = {}
@@ -190,7 +193,7 @@ def test_axe_finds_nothing_in_menus_forms_and_results(with_model: Server, visit:
     assert len(found) == 11
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=REST), 390])
 def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: int):
     visitor = visit(with_model.url, width=width, height=TALL)
     found = {}

@@ -30,6 +30,7 @@ def reading(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Se
         yield running
 
 
+@pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
 def test_a_pasted_text_comes_back_with_its_sources(reading: Server, visit: Visit, tmp_path: Path):
     visitor = visit(reading.url + "/check", width=390)
     page = visitor.page

@@ -84,6 +84,7 @@ def search_in(visitor: Visitor, name: str) -> Step:
     return act
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):

@@ -10,10 +10,11 @@ from tests.e2e.conftest import Server
 from tests.e2e.visitor import Visitor, click
 
 Visit = Callable[..., Visitor]
+JAPANESE = pytest.mark.slow(reason="the same in a second language")
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("locale", ["ko-KR", "ja-JP"])
+@pytest.mark.parametrize("locale", ["ko-KR", pytest.param("ja-JP", marks=JAPANESE)])
 def test_a_browser_is_spoken_to_in_its_language(server: Server, visit: Visit, locale: str):
     code = locale[:2]
     with in_language(code):

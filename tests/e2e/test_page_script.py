@@ -11,6 +11,7 @@ from tests.e2e.conftest import Server
 from tests.e2e.visitor import Step, Visitor, again, click, close, gone, press
 
 Visit = Callable[..., Visitor]
+WIDE = pytest.mark.slow(reason="the same where the list of chats is open already")
 
 
 @pytest.mark.integration
@@ -24,7 +25,7 @@ def test_a_panel_with_a_field_takes_what_is_typed(server: Server, visit: Visit):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=WIDE), 390])
 def test_a_key_leads_to_the_search_of_chats_from_a_page_beside_the_chat(
     server: Server, visit: Visit, width: int
 ):

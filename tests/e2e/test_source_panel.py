@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import again, click, close, gone
 
+WIDER = pytest.mark.slow(reason="the same on a wider screen")
 IN_SIGHT = """() => {
   const mark = document.querySelector('a[href^="#cite-"][aria-current]').getBoundingClientRect();
   const input = document.querySelector('[data-testid="stBottom"]').getBoundingClientRect();
@@ -57,7 +58,7 @@ def test_the_head_stays_in_sight_and_counts_as_the_answer_does(visit, sample):
         assert page.locator(".st-key-source-panel").evaluate(HEAD_STAYS)
 
 
-@pytest.mark.parametrize("width", [1024, 1100, 1440])
+@pytest.mark.parametrize("width", [1024, *(pytest.param(width, marks=WIDER) for width in (1100, 1440))])
 def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(visit, sample, width):
     visitor = visit(sample.url, width=width)
     page = visitor.page

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Visitor, again, click, gone
 
 
+@pytest.mark.slow(reason="walks in a browser through a page that tests/ui runs without one")
 def test_a_folder_is_added_read_asked_and_deleted(
     server: Server, visit: Callable[..., Visitor], tmp_path: Path
 ):

@@ -11,6 +11,7 @@ from tests.e2e.visitor import PATIENCE, Visitor, again, click
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
+LARGER = pytest.mark.slow(reason="the same on a larger screen")
 LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", hold_after=10)
 SHORT = "The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected."
 HELD = Reply(SHORT, hold_after=15)  # goes on when the test says so
@@ -164,7 +165,10 @@ PINNED = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844), (1440, 1400)])
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(390, 844), *(pytest.param(*size, marks=LARGER) for size in ((1440, 900), (1440, 1400)))],
+)
 def test_a_new_question_takes_the_place_of_the_one_before(
     with_model: Server, visit: Visit, fake: FakeLLM, width: int, height: int
 ):
@@ -231,6 +235,7 @@ def test_an_unfinished_question_stays_over_another_page_and_a_reload(visitor: Vi
     assert visitor.page.url == chat
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_an_answer_goes_on_when_its_tab_is_closed(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):
@@ -288,6 +293,7 @@ def test_another_tab_sees_what_this_one_asks(visitor: Visitor, visit: Visit, fak
     other.finished(2)
 
 
+@pytest.mark.slow(reason="tests/ui/chat/test_page.py sees it without a browser")
 def test_a_model_that_is_away_is_named_and_the_question_kept(visitor: Visitor, fake: FakeLLM):
     fake.reply(Reply(status=401))
     visitor.ask("How many containers were handled?")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from rag.chat.verify import read_export, verify
@@ -92,6 +93,7 @@ def test_exactly_the_lies_are_marked_and_all_of_it_works_from_the_keyboard(
     assert visitor.strangers() == [] and visitor.errors == []
 
 
+@pytest.mark.slow(reason="tests/hostile and test_hostile_text.py do it with other documents")
 def test_documents_that_give_orders_get_no_verified_citation_and_no_request(
     with_model: Server, visit: Visit, fake: FakeLLM, tmp_path: Path
 ):
