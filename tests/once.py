@@ -1,29 +1,30 @@
 """Shortcuts for what hundreds of tests do and few are about: still the real thing.
 
-A packaged model is hashed and opened once, which takes two seconds of a processor, and the certificates of
-all authorities are read once. A new ledger is a copy of the first that was migrated: to run its statements
-takes six times as long. SQL is compiled once, and not for each ledger: that took half of the time of tests
-with one. Files are read without a child process, whose start takes longer than the reading: plain
-text and web pages anywhere but in tests of attacks and crashes, any kind in the tests of what each parser
-reads.
+A packaged model is hashed and opened once, which takes two seconds of a processor, and embeds the same text
+once. The certificates of all authorities are read once. A new ledger is a copy of the first that was
+migrated: to run its statements takes six times as long. SQL is compiled once, and not for each ledger: that
+took half of the time of tests with one. Files are read without a child process, whose start takes longer than
+the reading: plain text and web pages anywhere but in tests of attacks and crashes, any kind in the tests of
+what each parser reads.
 """
 
 import copy
 import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path, PurePath
 from ssl import SSLContext
 from threading import Lock
 from typing import IO, Any
 
+import numpy as np
 from sqlalchemy import Engine
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import sandbox, worker
-from rag.models.embeddings import OnnxEmbedder
+from rag.models.embeddings import Floats, OnnxEmbedder, Role
 from rag.models.packaged.catalog import Model
 from rag.text.document import shown
 from storage import database, sqlite
@@ -34,18 +35,31 @@ _local = database._local
 run_in_child = sandbox.run_into
 
 
+class EmbedsOnce(OnnxEmbedder):
+    """Model that embeds each text once in a role, however many tests ask for it."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._known: dict[tuple[str, str], Floats] = {}
+
+    def _vectors(self, texts: Sequence[str], role: Role) -> Floats:
+        if new := [text for text in dict.fromkeys(texts) if (role, text) not in self._known]:
+            self._known.update(zip(((role, text) for text in new), super()._vectors(new, role), strict=True))
+        return np.array([self._known[role, text] for text in texts])
+
+
 class OpenedOnce:
     """Opens a packaged model, or gives a copy of the one that is open: tokenizer and session are shared."""
 
     def __init__(self) -> None:
-        self._opened: dict[tuple[Path, str], OnnxEmbedder] = {}
+        self._opened: dict[tuple[Path, str], EmbedsOnce] = {}
         self._opening = Lock()
 
     def __call__(self, model: Model) -> OnnxEmbedder:
         with self._opening:
             key = model.directory.resolve(), model.fingerprint
             if key not in self._opened:
-                self._opened[key] = OnnxEmbedder(model)
+                self._opened[key] = EmbedsOnce(model)
             return copy.copy(self._opened[key])
 
 
