@@ -49,7 +49,7 @@ class Uploads:
         while not self._ended.is_set():
             name = f"tower-{len(self.names)}.md"
             self._client.cookies.clear()
-            time.sleep(0.1)
+            time.sleep(0.3)  # each is read and embedded, too
             answer = self._client.post(
                 "/api/documents", files={"file": (name, f"# Tower\n\nThe {name} has a bell.\n".encode())}
             )

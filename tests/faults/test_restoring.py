@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rag.ingest.library import Library
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, Settings
 from tests.faults.auditing import audit_ledger
+from tests.faults.forks import footnote
 from tests.faults.replicas import cluster, until
 from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
@@ -76,12 +76,4 @@ def run(server: Postgres, program: str, *arguments: str) -> None:
 def reindex(settings: Settings, *options: str) -> None:
     given = settings.model_dump(include=settings.model_fields_set)
     environment = {f"FOOTNOTE_{name.upper()}": str(value) for name, value in given.items()}
-    done = subprocess.run(
-        [sys.executable, "-m", "rag.cli", "reindex", *options],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    footnote({**os.environ, **environment}, "reindex", *options)

@@ -46,9 +46,15 @@ STORES = {
     "sklearn": ("langchain_community.vectorstores:SKLearnVectorStore", '{"metric": "euclidean"}'),
 }
 """SKLearn's knows nothing but adding and searching: it neither deletes, nor tells what it holds."""
+REST = pytest.mark.slow(
+    reason="the same over one more store, whose whole way and owners make test goes through"
+)
+FEW = ("lance", "in memory", "sklearn")
+EACH = pytest.mark.parametrize("settings", STORES, indirect=True)
+"""Mark what the usual run tries over every store, and not over a few."""
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=[*FEW, *(pytest.param(name, marks=REST) for name in STORES if name not in FEW)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     if request.param == "deeplake" and sys.version_info >= (3, 14):
         pytest.skip("deeplake has no wheel for Python 3.14: run this on 3.11 to 3.13")
@@ -97,6 +103,7 @@ def ask(settings: Settings, library: Library, question: str, retriever: Any = No
     return [passage.document for passage in sources.passages], done
 
 
+@EACH
 def test_documents_are_added_asked_about_removed_and_there_after_a_restart(settings, start):
     with start(settings) as library:
         castle = put(library, **FILES)[0]
@@ -141,6 +148,7 @@ def test_a_search_in_chosen_documents_finds_theirs_and_no_other(settings, start)
         assert library.retriever("similarity", 3, document_ids=[]).invoke("castle") == []
 
 
+@EACH
 def test_owners_that_share_a_store_see_their_own_only(settings, start):
     shared = settings.vector_store_arguments | {"collection_name": "everyone"}
     if "collection_name" in settings.vector_store_arguments:
@@ -206,7 +214,9 @@ def test_the_same_store_can_be_embedded_anew(settings, start):
         assert ask(settings, library, QUESTIONS[0][0], "similarity")[0][0] == "castle.md"
 
 
-@pytest.mark.parametrize("store", ["faiss", "lance", "qdrant"])
+@pytest.mark.parametrize(
+    "store", ["lance", *(pytest.param(name, marks=REST) for name in ("faiss", "qdrant"))]
+)
 def test_from_the_command_line(tmp_path: Path, store: str):
     name, arguments = STORES[store]
     (tmp_path / "castle.md").write_text(CASTLE)

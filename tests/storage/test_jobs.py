@@ -419,7 +419,7 @@ while True:
 JOBS = 24  # for each kill, so that there are some left at the last
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(16, marks=pytest.mark.slow(reason="starts 20 processes"))])
+@pytest.mark.parametrize("kills", [3, pytest.param(16, marks=pytest.mark.slow(reason="starts 20 processes"))])
 def test_killed_workers_leave_each_effect_exactly_once(database, directory, ledger, start: Callable, kills):
     """On PostgreSQL four workers at once; on SQLite one after the other, since one has the directory."""
     jobs = JOBS * kills
