@@ -44,7 +44,7 @@ suite:
 	$(PYTEST) --numprocesses 3
 
 test-all: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract lint
-	$(PYTEST) --numprocesses 3 -m ""
+	$(PYTEST) --numprocesses 3 -m "" --hypothesis-profile=long
 
 # A hundred changes to the code, one at a time: at least .95 of them must fail a test. Takes hours.
 mutants: $(VENV)/.installed-tests $(S3_SERVER)

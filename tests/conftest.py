@@ -49,9 +49,10 @@ gc.disable()
 # With Python's own numbers the search for garbage takes two fifths of the time of tests that parse sources.
 OFTEN = (20_000, 10, 10)  # objects, searches of the young, searches of the older
 
-# The same examples every time: a red suite is the doing of what was changed. To look for examples that nobody
-# has tried: `pytest --hypothesis-profile=search`.
-settings.register_profile("suite", derandomize=True, deadline=None)
+# The same examples every time: a red suite is the doing of what was changed. `make test-all` tries more of
+# them (long). To look for examples that nobody has tried: `pytest --hypothesis-profile=search`.
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("long", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
