@@ -55,6 +55,13 @@ def violations_of_both_themes(page: Page) -> list[str]:
     return found
 
 
+def each_way(first: tuple[int, bool]) -> pytest.MarkDecorator:
+    """Try both widths in both themes: one of each with the usual run, the rest with the long one."""
+    ways = [(width, dark) for width in (1440, 390) for dark in (False, True)]
+    marked = [way if way == first else pytest.param(*way, marks=REST) for way in ways]
+    return pytest.mark.parametrize(("width", "dark"), marked)
+
+
 def states(visitor: Visitor, url: str) -> Iterator[str]:
     """Go to every page and its main states, and yield the name of each."""
     page = visitor.page
@@ -116,10 +123,7 @@ def first_steps(visitor: Visitor) -> Iterator[str]:
     yield "refused"
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"),
-    [(1440, False), (390, True), pytest.param(1440, True, marks=REST), pytest.param(390, False, marks=REST)],
-)
+@each_way((1440, False))
 def test_axe_finds_nothing_in_the_first_step(server: Server, visit: Visit, width: int, dark: bool):
     visitor = visit(server.url, width=width, height=TALL, dark=dark)
     found = {}
@@ -182,24 +186,26 @@ def opened(visitor: Visitor, url: str) -> Iterator[str]:
     yield "check download"
 
 
-@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=REST)])
-def test_axe_finds_nothing_in_menus_forms_and_results(with_model: Server, visit: Visit, width: int):
-    visitor = visit(with_model.url, width=width, height=TALL)
+@each_way((1440, False))
+def test_axe_finds_nothing_in_menus_forms_and_results(
+    with_model: Server, visit: Visit, width: int, dark: bool
+):
+    visitor = visit(with_model.url, width=width, height=TALL, dark=dark)
     found = {}
     for state in opened(visitor, with_model.url):
         visitor.rested()
-        found[state] = violations_of_both_themes(visitor.page)
+        found[state] = violations(visitor.page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
     assert len(found) == 11
 
 
-@pytest.mark.parametrize("width", [pytest.param(1440, marks=REST), 390])
-def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: int):
-    visitor = visit(with_model.url, width=width, height=TALL)
+@each_way((390, True))
+def test_axe_finds_nothing_on_any_page(with_model: Server, visit: Visit, width: int, dark: bool):
+    visitor = visit(with_model.url, width=width, height=TALL, dark=dark)
     found = {}
     for state in states(visitor, with_model.url):
         visitor.rested()
-        found[state] = violations_of_both_themes(visitor.page)
+        found[state] = violations(visitor.page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
     assert len(found) == 16
 

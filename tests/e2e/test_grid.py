@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server, serving
-from tests.e2e.test_accessibility import FOCUSED, REST, tab_to, violations
+from tests.e2e.test_accessibility import FOCUSED, each_way, tab_to, violations
 from tests.e2e.visitor import Visitor, click, close
 
 Visit = Callable[..., Visitor]
@@ -173,10 +173,7 @@ def test_a_cell_stays_in_sight_when_the_panel_opens(leases: Server, visit: Visit
     page.wait_for_function(IN_SIGHT)
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"),
-    [(1440, True), *(pytest.param(*how, marks=REST) for how in ((1440, False), (390, True), (390, False)))],
-)
+@each_way((1440, True))
 def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, dark: bool):
     visitor = opened(leases, visit, width=width, height=2400, dark=dark)
     page, dialog = visitor.page, visitor.page.get_by_role("dialog")
