@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Step, Visitor, again, click, gone, press, seen
 
+pytestmark = pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 Visit = Callable[..., Visitor]
 HARBOUR = "The harbour of Aldenburg handled 4.1 million containers in 2024."
 CASTLE = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep."
@@ -84,7 +85,6 @@ def search_in(visitor: Visitor, name: str) -> Step:
     return act
 
 
-@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_documents_are_grouped_and_a_chat_searches_what_is_chosen_for_it(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):
@@ -145,7 +145,6 @@ def test_a_chat_over_two_of_many_files_takes_four_clicks(
     expect(visitor.answers()).not_to_contain_text("harbour.md")
 
 
-@pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
 def test_it_works_from_the_keyboard_on_a_narrow_screen(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):

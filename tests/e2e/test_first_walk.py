@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server, serving
@@ -106,6 +107,7 @@ def _delete_the_document(visitor: Visitor) -> None:
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)  # its time is over
 
 
+@pytest.mark.slow(reason="tests/faults/test_dropped_files.py does it without a browser")
 def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_path: Path):
     notes = tmp_path / "휴가.md"
     notes.write_text(

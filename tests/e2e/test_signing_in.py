@@ -242,7 +242,13 @@ def test_who_is_removed_is_shut_out_of_open_pages_and_comes_back_to_nothing(
     expect(hal.get_by_text("What of the vault?")).to_have_count(0)
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::"])  # noqa: S104 - it must not come to that
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",  # noqa: S104 - it must not come to that
+        pytest.param("::", marks=pytest.mark.slow(reason="starts a second server from nothing")),
+    ],
+)
 def test_where_nobody_signs_in_no_other_address_is_served(tmp_path: Path, address: str):
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port=0"]
     ended = subprocess.run(

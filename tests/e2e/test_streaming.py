@@ -37,6 +37,7 @@ def stored(server: Server) -> list[tuple[str, str]]:
         ).fetchall()
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_stop_ends_the_answer_and_keeps_what_is_there(visitor: Visitor, with_model: Server, fake: FakeLLM):
     fake.reply(LONG)
     visitor.ask("How many containers were handled?")
@@ -96,6 +97,7 @@ def test_a_turn_stands_there_once_while_the_page_comes_around_it(visitor: Visito
         visitor.finished(count)
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")
 def test_a_reload_and_a_second_tab_rejoin_the_stream(
     visitor: Visitor, with_model: Server, visit: Visit, fake: FakeLLM
 ):

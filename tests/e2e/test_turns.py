@@ -76,6 +76,7 @@ def test_a_follow_up_is_corrected_and_every_version_stays(with_model: Server, vi
     assert visitor.errors == []
 
 
+@pytest.mark.slow(reason="tests/rag/chat/test_rework.py does it without a browser")
 def test_an_answer_is_reworked_from_its_own_passages(with_model: Server, visit: Visit, fake: FakeLLM):
     fake.say(
         "The first crane was built in Busan [1].", "| Crane | Built in |\n|---|---|\n| first | Busan [1] |"
