@@ -15,7 +15,6 @@ from httpx._transports import default as httpx_transports
 from httpx2._transports import default as httpx2_transports
 from hypothesis import settings
 from streamlit.components.v2 import manifest_scanner
-from streamlit.components.v2.manifest_scanner import scan_component_manifests
 
 from rag.connectors import http
 from rag.ingest.library import Library
@@ -55,6 +54,10 @@ settings.register_profile("suite", derandomize=True, deadline=None, max_examples
 settings.register_profile("long", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
+
+# Every AppTest looks through all installed packages, which takes longer than most pages. The first is made
+# while tests are collected.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 TESTS = Path(__file__).parent
 WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
@@ -169,8 +172,6 @@ def made_once() -> Iterator[None]:
             (http, "tls_context"),
         ):
             patch.setattr(module, name, TrustedOnce(getattr(module, name)))
-        # Every AppTest looks through all installed packages, which takes longer than most pages.
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         yield
 
 
