@@ -27,6 +27,7 @@ from rag.citations.logic import qualified
 from rag.citations.lookup import Reading, Span, TableLookup, TableText
 from rag.citations.periods import periods
 from rag.citations.quantities import Quantity, quantities
+from rag.citations.rows import RowLookup
 from rag.citations.tables import split_row
 from rag.citations.words import content_words
 from rag.passage import Passage, quotable
@@ -188,8 +189,10 @@ class Checker:
         self._passages = [_ParsedPassage(*pair) for pair in zip(passages, owners, strict=True)]
         named = [owner | frozenset(content_words(" ".join(owner))) for owner in owners]
         about = [content_words(f"{p.document} {p.heading} {p.about}") for p in passages]
+        texts = [TableText(n, p.text, p.heading, p.about, p.document) for n, p in enumerate(passages, 1)]
+        self._rows = RowLookup(texts)
         self._tables = TableLookup(
-            [TableText(n, p.text, p.heading, p.about, p.document) for n, p in enumerate(passages, 1)],
+            texts,
             {n: names.union(words) for n, (words, names) in enumerate(zip(about, named, strict=True), 1)},
             {n: names for n, (p, names) in enumerate(zip(passages, named, strict=True), 1) if p.about},
         )
@@ -213,6 +216,8 @@ class Checker:
         if read is not None and read.holds:
             return _as_evidence(read)
         found = self._check_prose(bare, among)
+        if read is None and found.score < VERBATIM and (in_row := self._rows.read(bare, among)):
+            return _as_evidence(in_row)
         if found.status != "verified" and read is None:
             found = self._check_parts(bare, among) or self._check_calculated(bare, among) or found
         if found.status != "verified" and read is None:

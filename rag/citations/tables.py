@@ -106,6 +106,42 @@ def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
     return tuple(found[:MOST_CELLS])
 
 
+@dataclass(frozen=True)
+class TableRow:
+    """Row of a Markdown table, `text[start:end]` of its passage, with its header; `table` counts the tables."""
+
+    head: tuple[str, ...]
+    cells: tuple[str, ...]
+    start: int
+    end: int
+    table: int
+
+
+def rows(text: str, above: str = "") -> list[TableRow]:
+    r"""Return the rows of a passage's Markdown tables; `above` is the heading that stands over the passage.
+
+    >>> [(row.head, row.cells) for row in rows("| Shift | Leader |\n|---|---|\n| C | Ines |")]
+    [(('Shift', 'Leader'), ('C', 'Ines'))]
+    """
+    lines = [_Line(match[0], match.start()) for match in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", text)]
+    head = _continued(lines, above)
+    at = _rows_end(lines, 0) if head else 0
+    found = [_table_row(head, line, 0) for line in lines[:at]]
+    table = int(bool(found))
+    while at < len(lines) and len(found) < MOST_CELLS:
+        end = _markdown_end(lines, at)
+        head = [cell for cell, _ in split_row(lines[at].text)] if end > at else []
+        found += [_table_row(head, line, table) for line in lines[at + 2 : end]]
+        table += end > at
+        at = max(end, at + 1)
+    return found
+
+
+def _table_row(head: Sequence[str], line: _Line, table: int) -> TableRow:
+    texts = tuple(cell for cell, _ in split_row(line.text))
+    return TableRow(tuple(head), texts, line.start, line.start + len(line.text), table)
+
+
 # Markdown tables
 def _markdown_end(lines: Sequence[_Line], at: int) -> int:
     if at + 1 >= len(lines) or "|" not in lines[at].text or not _RULE.match(lines[at + 1].text):
