@@ -32,7 +32,15 @@ from rag.citations.asked import (
 )
 from rag.citations.logic import is_hedged
 from rag.citations.periods import StatedTime, agree, periods
-from rag.citations.quantities import MEASURES, MONEY, Quantity, quantities, same_unit, stated_scale
+from rag.citations.quantities import (
+    MEASURES,
+    MONEY,
+    Quantity,
+    headed_unit,
+    quantities,
+    same_unit,
+    stated_scale,
+)
 from rag.citations.tables import TableCell, cells
 from rag.citations.words import content_words
 from rag.text.facts import negations
@@ -44,7 +52,7 @@ COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not name
 NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
 LONGEST_WORD = 40  # characters
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
-_WORD_BEFORE = re.compile(r"[^\W\d]+\s?\Z")
+_WORD_BEFORE = re.compile(r"[^\W\d]+[\s-]?\Z")
 _FISCAL_END = re.compile(
     r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
     re.I,
@@ -373,7 +381,9 @@ class TableLookup:
             for p in here
             if _comparable(asked.quantity, said.text, p.cell) and (p.is_value or asked.kind == "change")
         ]
-        measured = [p for p in fitting if asked.quantity.unit in MEASURES and p.cell.quantity.unit]
+        unit = asked.quantity.unit
+        measured = [p for p in fitting if unit in MEASURES and p.cell.quantity.unit]
+        measured = measured or [p for p in fitting if unit in MONEY and headed_unit(p.cell.column) == unit]
         best = self._best(said, asked, measured or fitting, every)
         if asked.period is None and not (sure and len(best) > 1):
             latest = _latest_of(best)
@@ -449,11 +459,15 @@ class TableLookup:
     def _before(
         self, now: _Placed, here: Sequence[_Placed], base: StatedTime | None = None
     ) -> _Placed | None:
-        """Return a row's cell of a base year, the year before, or the only other time."""
+        """Return a row's cell of a base year, the year before, or the only other time.
+
+        Where the times are the labels of the rows, it is the cell of the same column.
+        """
+        table = [p for p in here if p.table == now.table and p is not now and p.is_value]
         row = [
             p
-            for p in here
-            if p.table == now.table and p.cell.row_start == now.cell.row_start and p is not now and p.is_value
+            for p in table
+            if p.cell.row_start == now.cell.row_start or (not now.row and not p.row and _same_series(p, now))
         ]
         row = [p for p in row if p.cell.quantity.unit == now.cell.quantity.unit and p.beside == now.beside]
         told = now.cell.periods[0] if now.cell.periods else None
@@ -688,6 +702,11 @@ def _length(period: StatedTime) -> tuple[int, int]:
 def _same_column(one: _Placed, other: _Placed) -> bool:
     a, b = one.cell, other.cell
     return one.table == other.table and one is not other and (a.column, a.periods) == (b.column, b.periods)
+
+
+def _same_series(one: _Placed, other: _Placed) -> bool:
+    a, b = one.cell, other.cell
+    return (a.column, a.section) == (b.column, b.section) and bool(a.column)
 
 
 def _in_unit_of(read: Quantity, cell: str, head: str) -> Quantity:

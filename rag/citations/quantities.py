@@ -156,15 +156,15 @@ def same_unit(one: str, other: str) -> bool:
 
 
 def headed_unit(header: str) -> str:
-    """Return the unit of measure that a column's header has in brackets; empty without one.
+    """Return the unit of measure or currency that a column's header has in brackets; empty without one.
 
-    >>> headed_unit("Volume (L)"), headed_unit("Weight [in g]"), headed_unit("Loss (net)")
-    ('l', 'g', '')
+    >>> [headed_unit(told) for told in ("Volume (L)", "Weight [in g]", "Loss (net)", "Fee (£)")]
+    ['l', 'g', '', 'GBP']
     """
     found = _IN_BRACKETS.search(header)
     name = found[1].lower() if found else ""
     unit = "g" if name == "g" else _UNITS.get(name, "")
-    return unit if unit in MEASURES else ""
+    return unit if unit in _UNSAID else ""
 
 
 def quantities(text: str) -> list[Quantity]:

@@ -357,3 +357,32 @@ def test_a_measure_is_looked_up_in_the_column_whose_header_has_its_unit():
         assert found is not None and found.holds
     false = read("March has 44 mm of rain.", WEATHER)
     assert false is not None and false.said == "51"
+
+
+FEES = """| Season | Senior (£) | Junior (£) | Locker ($) |
+|---|---|---|---|
+| 2023 | 310.00 | 140.00 | 18.00 |
+| 2024 | 325.00 | 150.00 | 20.00 |
+| 2025 | 348.00 | 155.00 | 22.50 |
+"""
+BIKES = "| Bike no. | Price (EUR) | Km ridden |\n|---|---|---|\n| B-03 | 2350 | 12110 |\n| B-04 | 2350 | 10480 |\n"
+REPAIRS = "| Item | Section | Estimate (£) |\n|---|---|---|\n| Rebuild chimney | 2.1 | 2,850 |\n| New tiles | 2.2 | 4,200 |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "false"),
+    [
+        (FEES, "The senior fee in 2025 is £348.00, up from £325.00 in 2024.",
+         "The senior fee in 2025 is £348.00, up from £310.00 in 2024."),
+        (FEES, "The junior fee in 2025 is £155.00, up from £150.00 in 2024.",
+         "The junior fee in 2025 is £155.00, down from £150.00 in 2024."),
+        (FEES, "The locker fee in 2025 is $22.50.", "The locker fee in 2025 is £22.50."),
+        (BIKES, "Bike B-03 has done 12,110 km.", "Bike B-04 has done 12,110 km."),
+        (REPAIRS, "The estimate to rebuild the chimney is £2,850.", "The estimate to rebuild the chimney is £4,200."),
+        (REPAIRS, "To rebuild the chimney is put at £2,850.", "To rebuild the chimney is put at £2.10."),
+    ],
+)  # fmt: skip
+def test_years_as_rows_codes_and_currencies_of_headers_name_a_cell(text: str, true: str, false: str):
+    found, other = read(true, text), read(false, text)
+    assert found is not None and found.holds
+    assert other is None or not other.holds
