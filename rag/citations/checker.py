@@ -633,6 +633,7 @@ class _ParsedPassage:
         return bool(_DENIED_BEFORE.search(before) or _DENIED_AFTER.match(after) or qualified(before, after))
 
     def _windows(self, claim: Sentence) -> Iterator[_Window]:
+        claim = _without_numbers_of_title(claim, self.above.text)
         told = self.in_its_words(claim)
         words = claim.words | told.words
         sharing = [not words.isdisjoint(unit.words) for unit in self.units]
@@ -671,6 +672,23 @@ def _rows_as_text(statement: str) -> list[str]:
 def _evidence(status: Status, number: int, window: _Window) -> Evidence:
     score = round(max(0.0, min(1.0, window.score)), 4)
     return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
+
+
+_TITLED = re.compile(r"\s?[A-Z][\w-]+")
+
+
+def _without_numbers_of_title(claim: Sentence, title: str) -> Sentence:
+    """Return a claim without a number that is part of a name in the title: the 14 of "14 Orchard Lane".
+
+    >>> _without_numbers_of_title(Sentence("2 flats are in 14 Elm Lane.", 0, 0), "14 Elm Lane.pdf").text
+    '2 flats are in  Elm Lane.'
+    """
+    text = claim.text
+    for one in reversed(claim.quantities):
+        name = _TITLED.match(text, one.end)
+        stated = name and re.search(rf"(?<![\w.,]){re.escape(text[one.start : name.end()])}\b", title)
+        text = text[: one.start] + text[one.end :] if stated else text
+    return claim if text == claim.text else Sentence(text, claim.start, claim.end)
 
 
 def _nearer(claim: Sentence, told: Sentence, units: Sequence[Sentence]) -> Sentence:

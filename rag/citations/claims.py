@@ -369,10 +369,28 @@ def is_reordered(claim: Sentence, window: Sequence[Sentence], passage: Sequence[
     moved back.
     """
     sources = [window, *([unit] for unit in passage)]
-    return any(
+    return not any(_is_second_predicate(claim, unit) for unit in window) and any(
         _contained(claim, source) and _disordered(claim.undated, [unit.undated for unit in source])
         for source in sources
     )
+
+
+_TWO_PREDICATES = re.compile(
+    r"(?P<subject>[^,;:]{1,80}?)(?:,[^,;:]{1,80},)?\s(?P<verb>was|were|is|are)\s"
+    r"(?P<first>(?:(?!\b(?:that|which|who|whose|because|when|if)\b)[^,;:])+?)\sand\s"
+    r"(?P<second>(?P<begin>[a-z]+)[^,;:]*)"
+)
+"""Sentence whose subject has two predicates: "The boiler was installed in 2016 and last serviced in 2023"."""
+
+
+def _is_second_predicate(claim: Sentence, unit: Sentence) -> bool:
+    """Return True where a claim says a sentence's second predicate of its subject, in the same order."""
+    found = _TWO_PREDICATES.fullmatch(unit.text.strip().rstrip("."))
+    if found is None or not re.search(rf"\b{found['verb']}\s{found['begin']}\b", claim.text):
+        return False
+    text = f"{found['subject']} {found['verb']} {found['second']}"
+    ours, theirs = claim.undated, Sentence(text, 0, len(text)).undated
+    return _contained(ours, [theirs]) and not _disordered(ours, [theirs])
 
 
 def _contained(claim: Sentence, source: Sequence[Sentence]) -> bool:
@@ -441,10 +459,11 @@ def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
         return False
     return any(
         head >= PART and tail >= PART and head + tail >= COVERED * len(said)
+        and not all(map(_HIRAGANA.fullmatch, said[head:]))
         for at, head in enumerate(heads)
         for other, (tail, rest) in enumerate(tails)
         if at != other and any(map(_tells, rest))
-    )
+    )  # fmt: skip
 
 
 def _longest(said: Sequence[str], given: Sequence[str]) -> tuple[int, Sequence[str]]:
@@ -533,6 +552,8 @@ def _other_number(
     return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
 
 
+_ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
+"""Number of a list's item."""
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
@@ -544,10 +565,12 @@ def other_numbers(claim: Sentence, source: Sentence) -> list[tuple[Quantity, Qua
     [('9', '8')]
     """
     wrong = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
-    if len(wrong) != 1 or wrong[0].bound:
+    if len(wrong) != 1:
         return []
-    left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities) and not p.bound]
-    able = [p for p in left if same_unit(wrong[0].unit, p.unit)]
+    item = _ITEM.match(source.text)
+    told = [p for p in source.quantities if not item or p.start >= item.end()]
+    left = [p for p in told if not any(q.fits(p) for q in claim.quantities)]
+    able = [p for p in left if p.bound == wrong[0].bound and same_unit(wrong[0].unit, p.unit)]
     return [(wrong[0], p) for p in able] if len(able) <= MOST_OTHERS else []
 
 
@@ -605,7 +628,7 @@ def _is_of_other_time(
     return bool(of and asked) and not any(_states(period, one) for one in asked for period in of)
 
 
-_SEGMENT = re.compile(r"[,;、；，]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")
+_SEGMENT = re.compile(r"[,;、；，(（]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")
 
 
 def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:

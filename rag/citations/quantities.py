@@ -147,7 +147,7 @@ def _within(bound: str, limit: Decimal, value: Decimal, stated: str) -> bool:
     if limit == value:
         return stated == bound
     near = limit * Decimal("0.7") <= value <= limit * Decimal("1.3")
-    return stated in ("", "~", bound) and near and (value > limit if bound == ">" else value < limit)
+    return stated in ("", "~") and near and (value > limit if bound == ">" else value < limit)
 
 
 def same_unit(one: str, other: str) -> bool:

@@ -364,3 +364,54 @@ def test_what_a_sentence_says_before_another_ending_is_verified(claim: str, stat
         "賃料は月額50万円とする。管理費は5万円ではない。"
     )
     assert Checker([replace(passage(text), document="공장 임대차.docx")]).check(claim).status == status
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "said"),
+    [
+        ("- Up to six hens may be kept.", "Up to eight hens may be kept.", "six"),
+        ("3. 참가 인원: 86명(본부 52명, 지사 34명)", "워크숍 참가 인원은 96명이다.", "86"),
+    ],
+)
+def test_another_limit_differs_and_the_number_of_a_list_item_is_no_other_one(
+    text: str, claim: str, said: str
+):
+    found = Checker([replace(passage(text), document="가을 직원 워크숍 계획.hwpx")]).check(claim)
+    assert (found.status, found.said) == ("differs", said)
+
+
+def test_a_limit_is_not_verified_by_a_lower_one():
+    told = Checker([passage("The lift takes at most 6 people and a dog.")])
+    assert told.check("At most 8 people and a dog does the lift take.").status != "verified"
+
+
+def test_a_number_in_brackets_is_of_the_words_beside_it():
+    told = Checker([passage("Staff of the workshop: 86 (head office 52, branches 34).")])
+    found = [told.check(f"Staff of the workshop: {number}.").status for number in (86, 52, 34)]
+    assert found[0] == "verified" and "verified" not in found[1:]
+
+
+def test_a_japanese_ending_of_another_sentence_is_no_splice():
+    told = Checker([passage("9月の労働災害は2件で、いずれも軽いものであった。前年同月は5件であった。")])
+    assert told.check("9月の労働災害は2件であった。").status == "verified"
+    assert told.check("9月の労働災害は5件であった。").status != "verified"
+
+
+def test_a_number_of_the_title_is_part_of_its_name():
+    text = "This is a semi-detached house of brick built in about 1934, with a kitchen added in 1987."
+    told = Checker([replace(passage(text), document="Survey 14 Orchard Lane.pdf")])
+    assert told.check("The house at 14 Orchard Lane was built in about 1934.").status == "verified"
+    assert told.check("The house at 15 Orchard Lane was built in about 1934.").status != "verified"
+
+
+@pytest.mark.parametrize(
+    ("claim", "verified"),
+    [
+        ("The boiler was last serviced in November 2023.", True),
+        ("The boiler was last serviced in October 2023.", False),
+        ("The boiler was last serviced in November 2016.", False),
+    ],
+)
+def test_a_second_predicate_is_of_the_sentences_subject(claim: str, verified: bool):
+    text = "The gas boiler, a Valiant 824, was installed in 2016 and last serviced on 19 November 2023."
+    assert (Checker([passage(text)]).check(claim).status == "verified") == verified
