@@ -16,7 +16,7 @@ from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 
-RULES = 3
+RULES = 4
 """Version of the rules; results of another one are out of date."""
 
 

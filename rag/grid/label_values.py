@@ -8,6 +8,7 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import CellValue, Items, Words, YesNo
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
+from rag.grid.former_values import without_former_values
 from rag.grid.named_sentences import BULLET, BULLETS, HONORIFIC, LABELLED, WHOLE
 from rag.grid.shapes import shape_of
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms
@@ -76,7 +77,8 @@ def _labelled_values(words: str, column: Column, *, clause: bool) -> Iterator[Ce
             if _YES.match(words) or _NO.match(words):
                 yield YesNo(_YES.match(words) is not None)
         case _:
-            yield from (one.value for one in in_unit(list(find_values(words, column))))
+            present = without_former_values(words, column)
+            yield from (one.value for one in in_unit(list(find_values(present, column))))
 
 
 def _labelled_texts(words: str, column: Column, *, clause: bool) -> Iterator[Words]:
@@ -124,7 +126,8 @@ def section_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Ca
             start, last = document.sentence_at(first.end())
             yield Candidate(Words(" ".join(text[start:last].split())[:LONGEST]), start, last, SECTION)
         elif kind in ("date", "money", "number", "choice"):
-            found = in_unit(list(find_values(body, terms.column)))
+            present = without_former_values(body, terms.column)
+            found = in_unit(list(find_values(present, terms.column)))
             for one in found[:1]:
                 start, last = document.sentence_at(heading.end() + one.start)
                 yield Candidate(one.value, start, last, SECTION - 0.1 * (len(found) > 1))

@@ -13,6 +13,7 @@ from rag.grid.candidates import Candidate, choose
 from rag.grid.cells import ONLY_SEARCHED, CellResult, CellValue, Day, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
+from rag.grid.former_values import without_former_values
 from rag.grid.label_values import labelled_candidates, section_candidates
 from rag.grid.sentence_values import loose_candidates, sentence_candidates, typed_candidates
 from rag.grid.shapes import is_name, shape_of
@@ -215,5 +216,5 @@ def _value_in(words: str, column: Column) -> CellValue | None:
     if column.kind == "text":
         told = _ITEM.sub("", plain_words(words).replace("\t", " · "))
         return Words(without_label(told, column.name)[:LONGEST])
-    found = next(find_values(words, column), None)
+    found = next(find_values(without_former_values(words, column), column), None)
     return None if found is None else found.value

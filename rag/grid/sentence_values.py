@@ -12,6 +12,7 @@ from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount, Items, Words
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
+from rag.grid.former_values import without_former_values
 from rag.grid.named_sentences import (
     BULLET,
     BULLETS,
@@ -69,7 +70,7 @@ def sentence_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
 
 def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence) -> Iterator[Candidate]:
     """Yield the value nearest to each term, with no other value between them."""
-    text = document.text[sentence.start : sentence.end]
+    text = without_former_values(document.text[sentence.start : sentence.end], terms.column)
     if text.lstrip().startswith("|"):
         return
     numbering = _NUMBERING.match(text)
@@ -340,7 +341,7 @@ def loose_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
     """Yield values of sentences of found passages that have all words of a term, though not together."""
     for passage in document.search(f"{terms.column.name} {terms.column.question}"):
         for first, last in sentences(passage.text):
-            text = passage.text[first:last]
+            text = without_former_values(passage.text[first:last], terms.column)
             if text.startswith(("|", "#")) or not _holds(terms, text):
                 continue
             values = in_unit(list(find_values(text, terms.column)))
@@ -367,6 +368,7 @@ def typed_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Cand
             text = passage.text[first:last]
             if text.startswith("|"):  # its numbers are read with the scale and period of their table
                 text = text[: text.find("|", 1)]
+            text = without_former_values(text, column)
             values = [one for one in find_values(text, column) if one.in_unit]
             share = sum(asked[word] for word in asked.keys() & words(text)) / total if values else 0.0
             if share >= LEAST_SHARED:
