@@ -14,11 +14,15 @@ from rag.grid.cells import ONLY_SEARCHED, CellResult, CellValue, Day, Items, Wor
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.former_values import without_former_values
+from rag.grid.general_fields import general_field
 from rag.grid.label_values import labelled_candidates, section_candidates
+from rag.grid.named_sentences import WHOLE
+from rag.grid.own_dates import own_date_candidates
 from rag.grid.sentence_values import loose_candidates, sentence_candidates, typed_candidates
 from rag.grid.shapes import is_name, shape_of
 from rag.grid.table_values import list_candidates, row_candidates, table_candidates
 from rag.grid.terms import ColumnTerms, terms_of
+from rag.grid.value_text import value_text
 from rag.grid.values import LONGEST, find_values, life_dates, split_items
 from rag.grid.yes_no import yes_no_candidates
 from rag.passage import Passage
@@ -41,12 +45,24 @@ BEST_SENTENCE = 0.3
 
 def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     """Return all values that the rules find for a cell."""
+    general = general_field(column)
+    if general is not None and column.kind == "text" != general.kind:
+        typed = replace(column, kind=general.kind)
+        found = find_candidates(document, typed)
+        return [replace(one, value=_as_written(document, one, typed)) for one in found]
     terms = terms_of(column)
     found = list(_candidates(document, terms))
     if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
         found += loose_candidates(document, terms)
     found = _days_first(found, column) or list(_fallback(document, terms))
-    return found or list(_dated(document, column))
+    return [_of_heads(document, terms, one) for one in found or _dated(document, column)]
+
+
+def _of_heads(document: RowDocument, terms: ColumnTerms, found: Candidate) -> Candidate:
+    """Return a candidate that is not sure where neither its words nor the title name what is asked for."""
+    titles = " ".join(fact.value for fact in document.facts("title"))
+    told = f"{titles} {document.text[found.start : found.end]}"
+    return found if terms.names_heads(told) else replace(found, sure=False)
 
 
 _DATE = Column("date", "Date", kind="date")
@@ -61,14 +77,14 @@ def _dated(document: RowDocument, column: Column) -> Iterator[Candidate]:
     if first is not None and not found:
         found = [Candidate(first.value, *document.sentence_at(first.start), BEST_SENTENCE)]
     for one in found:
-        yield one if column.kind == "date" else replace(one, value=_as_written(document, one))
+        yield one if column.kind == "date" else replace(one, value=_as_written(document, one, _DATE))
 
 
-def _as_written(document: RowDocument, dated: Candidate) -> CellValue:
-    """Return a candidate's date in the words of its quote."""
-    text = document.text[dated.start : dated.end]
-    written = (text[one.start : one.end] for one in find_values(text, _DATE) if one.value == dated.value)
-    return Words(next(written, dated.value.label if isinstance(dated.value, Day) else text))
+def _as_written(document: RowDocument, found: Candidate, column: Column) -> CellValue:
+    """Return a candidate's date or amount in the words of its quote."""
+    text = document.text[found.start : found.end]
+    written = (text[one.start : one.end] for one in find_values(text, column) if one.value == found.value)
+    return Words(next(written, value_text(found.value)))
 
 
 _DAY_ASKED = re.compile(r"\bdate\b|\bday\b|일\Z|날짜|日", re.IGNORECASE)
@@ -97,6 +113,7 @@ def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> Cel
 
 def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
     yield from _facts(document, terms)
+    yield from own_date_candidates(document, terms)
     yield from labelled_candidates(document, terms)
     if terms.column.kind in ("money", "number"):
         yield from table_candidates(document, terms)
@@ -119,6 +136,8 @@ def _facts(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         return
     stated = ((fact, _fact_value(fact.value, terms)) for fact in facts)
     first = next(((fact, value) for fact, value in stated if value is not None), None)
+    if first is not None and terms.spoken is not None and _in_sentence(document, first[0]):
+        return  # the date of what the sentence tells
     if first is not None:
         yield _stated(document, terms, *first)
     elif terms.fact in ("name", "author"):
@@ -150,6 +169,12 @@ def _stated(document: RowDocument, terms: ColumnTerms, fact: DocumentFact, value
         return Candidate(Words(" ".join(document.text[slice(*whole)].split())), *whole, FACT)
     first, last = document.line_at(start) if terms.column.kind == "date" else (start, end)
     return Candidate(value, first, max(last, end), FACT, sure=True)
+
+
+def _in_sentence(document: RowDocument, fact: DocumentFact) -> bool:
+    """Return True for a fact that a whole sentence states, or a part of it."""
+    start, end = document.sentence_at(fact.start or 0)
+    return WHOLE.search(document.text[start:end]) is not None
 
 
 def _fact_value(value: str, terms: ColumnTerms) -> CellValue | None:

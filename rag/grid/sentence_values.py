@@ -50,7 +50,7 @@ _CLAUSE_END = re.compile(
     r"[;。]|\s+and\s+(?:is|are|was|were|has|have|shall|will|may)\b|\.(?=\s|\Z)|,\s(?!Inc|Ltd|LLC|Co\b)|\n\n|、(?=[^、。]{0,40}(?:し|り)[、。])|\((?=the\b|“|\")"
 )
 _VERB_END = re.compile(
-    r"\s*(?:(?:으로|로)\s?(?:한다|합니다|정한다|정합니다|해석되?며?.*|따른다|따릅니다)|(?:을|를)\s?(?:적용한다|적용합니다|따른다|따릅니다|준거법으로 한다|준거법으로 합니다|초과하지.*)|에\s?(?:따른다|따릅니다|의한다|의합니다)|이다|입니다|とする|とします|である|です|による|によります|に準拠する|に準拠します|を適用する|を適用します|に従う|を上限とする|を上限とします)[.。]?\s*\Z"
+    r"\s*(?:(?:으로|로)\s?(?:한다|합니다|정한다|정합니다|해석되?며?.*|따른다|따릅니다)|(?:을|를)\s?(?:적용한다|적용합니다|따른다|따릅니다|준거법으로 한다|준거법으로 합니다|초과하지.*)|에\s?(?:따른다|따릅니다|의한다|의합니다)|이다|입니다|とする|とします|である|です|とし|による|によります|に準拠する|に準拠します|を適用する|を適用します|に従う|を上限とする|を上限とします)[.。]?\s*\Z"
 )
 _ENUMERATES = re.compile(
     r"^[^.;。\n]{0,80}?(?:\b(?:are|include|includes|comprise|comprises|consist(?:s|ed)? of|as follows|between|among)\b|segments?\s*:|[:：]|は|은|는|이|가)\s*(?:made by and between|by and between|the following\b[^:]{0,40}:)?\s*",
@@ -88,10 +88,13 @@ def _nearest(document: RowDocument, terms: ColumnTerms, sentence: NamedSentence)
             most = LINK if at.end <= near.start or not between.isascii() else 0
             lead = text[max(0, near.start - LEAD) : near.start]
             linked = is_linked(between, most) and not _COMPARES.search(lead)
-            sure = linked and not is_hedged(told) and terms.in_context(text)
+            other = terms.column.kind == "date" and _ANOTHER_TIME.search(text)
+            sure = linked and not (other or is_hedged(told)) and terms.in_context(text)
             yield Candidate(near.value, sentence.start, sentence.end, NAMED - DISTANCE * gap, sure)
 
 
+_ANOTHER_TIME = re.compile(r"\b(?:next|previous)\b|다음|차기|지난|次回|前回|翌", re.IGNORECASE)
+"""Words of a sentence that is of another time: "The next meeting is held on"."""
 WRAPPED = 60
 """Least characters of a line that goes on in the next one; a shorter one stands for itself."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from rag.grid.columns import Column
+from rag.grid.general_fields import general_field, heads
 from rag.grid.known_fields import fields_with_context, known_fields
 from rag.grid.templates import Fact
 from rag.retrieval.table_rows import TOTAL
@@ -56,6 +57,12 @@ class ColumnTerms:
     """Terms of a field that the column's name has among other words: "Start" of "Start of the tenancy"."""
     fact_only: bool = False
     """True where a sentence alone is never sure."""
+    heads: tuple[str, ...] = ()
+    """Words of the question that a statement must name, for a column named after a kind of value alone."""
+    vague: bool = False
+    """True where no word of the column says what its value is of: a sentence is never sure."""
+    spoken: tuple[str, ...] | None = None
+    """Terms in running text, where they are others than those of labels."""
 
     @cached_property
     def token_sets(self) -> tuple[frozenset[str], ...]:
@@ -71,16 +78,25 @@ class ColumnTerms:
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
         """Pattern of the terms in running text, the longest first."""
-        named = [term for term in self.terms if tokens(term) or term != self.column.name]
+        terms = self.terms if self.spoken is None else self.spoken
+        named = [term for term in terms if tokens(term) or term != self.column.name]
         parts = [_term_pattern(term) for term in sorted((*named, *self.borrowed), key=len, reverse=True)]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
     def in_context(self, sentence: str) -> bool:
         """Return True for a sentence with a word that it needs to be surely of the field."""
         said = sentence.casefold()
-        if self.fact_only:
+        if self.fact_only or self.vague:
             return False
         return not self.context or any(word in said for word in self.context)
+
+    @cached_property
+    def _heads_pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(_term_pattern, self.heads)), re.IGNORECASE)
+
+    def names_heads(self, text: str) -> bool:
+        """Return True for a text with a word that says what the value is of; where none must, for any."""
+        return not self.heads or self._heads_pattern.search(text) is not None
 
     def mentions(self, text: str) -> Iterator[Mention]:
         """Yield the terms in a text, in order."""
@@ -174,12 +190,22 @@ def terms_of(column: Column) -> ColumnTerms:
     parts = [part for part in _ALTERNATIVE.split(_PARENTHESES.sub(" ", column.name)) if len(part.strip()) > 1]
     day = _DAY_OF.fullmatch(column.name) if column.kind == "date" else None
     names = [column.name, *(parts if len(parts) > 1 else []), *([day["what"]] if day else [])]
-    terms = dict.fromkeys(term for term in (*names, *(t for f in fields for t in f.called)) if term.strip())
+    general = general_field(column)
+    of_kind = general.labels if general else ()
+    called = (t for f in fields for t in f.called)
+    terms = dict.fromkeys(term for term in (*names, *of_kind, *called) if term.strip())
     facts: list[Fact] = [field.fact for field in fields if field.fact]
     lent, context = _borrowed(column) if not fields else ((), ())
     context = (*(word for field in fields for word in field.context), *context)
     fact_only = any(field.fact_only for field in fields)
-    return ColumnTerms(column, tuple(terms), facts[0] if facts else "", context, lent, fact_only)
+    fact = facts[0] if facts else general.fact if general else ""
+    if general is None:
+        return ColumnTerms(column, tuple(terms), fact, context, lent, fact_only)
+    asked = heads(column)
+    vague = not asked and not general.predicate
+    spoken = (*asked, *(general.labels if general.predicate or not asked else ()))
+    spoken = tuple(one for one in spoken if one in asked or len(one.split()) > 1 or not one.isascii())
+    return ColumnTerms(column, tuple(terms), fact, context, lent, fact_only, asked, vague, spoken)
 
 
 def _borrowed(column: Column) -> tuple[tuple[str, ...], tuple[str, ...]]:
