@@ -198,7 +198,7 @@ def terms_of(column: Column) -> ColumnTerms:
     lent, context = _borrowed(column) if not fields else ((), ())
     context = (*(word for field in fields for word in field.context), *context)
     fact_only = any(field.fact_only for field in fields)
-    fact = facts[0] if facts else general.fact if general else ""
+    fact: Fact = facts[0] if facts else general.fact if general else ""
     if general is None:
         return ColumnTerms(column, tuple(terms), fact, context, lent, fact_only)
     asked = heads(column)
