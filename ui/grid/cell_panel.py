@@ -86,8 +86,9 @@ def _show_cell(cell: DocumentCell) -> None:
     state = mark(cell)
     searched = state == "absent" and cell.found is not None and cell.found.only_searched
     explained = "" if searched else _explained(cell)
-    known = label(translated(remark(cell)).removesuffix("."), 600)
-    st.markdown(f"{label(SIGNS[state])} {known}. {explained}".strip())
+    known = label(translated(remark(cell)).rstrip(".。"), 600)
+    ended = _("{sentence}.", sentence=known)
+    st.markdown(f"{label(SIGNS[state])} {ended} {explained}".strip())
     for note in _notes(cell):
         st.caption(note)
 

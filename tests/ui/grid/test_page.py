@@ -169,6 +169,20 @@ def test_a_quoted_sentence_is_doubtful_only_as_an_answer(page: Page, here: Works
     assert "? Not confirmed. The document has these words. Check whether they answer the column." in said
 
 
+def test_a_sentence_of_a_cell_ends_as_its_language_does(page: Page, here: Workspace):
+    document = put(here, "a.md", "# Garden\n\nTulips flower in April.\n")
+    grid = here.grids.create("Gardens", [Column("law", "Governing law")])
+    assert here.grid_runs.start(grid.id).wait(60)
+    script = (
+        "from rag.i18n import in_language\nfrom ui.grid.page import show\nwith in_language('ja'):\n    show()"
+    )
+    at = AppTest.from_string(script)
+    at.default_timeout = 100
+    at.query_params["grid"], at.query_params["cell"] = grid.id, f"{document}:law"
+    said = words(at.run())
+    assert "件の箇所を検索）。" in said and "）." not in said
+
+
 def test_columns_are_hidden_and_rows_grouped(page: Page, read: str):
     at = page("grid", grid=read)
     at.multiselect(key=f"grid-hidden-{read}").set_value(["begin"])
