@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import again, click, close, gone
+from tests.rag.fake_llm import Reply
 
 WIDER = pytest.mark.slow(reason="the same on a wider screen")
 IN_SIGHT = """() => {
@@ -66,6 +67,10 @@ def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(visit, sam
     panel = page.locator(".st-key-source-panel")
     click(page.locator('a[href^="#cite-"]').first, then=panel)
     page.wait_for_function(SEND_IS_FREE)
+    assert (page.get_by_test_id("stMain").bounding_box() or {})["width"] > 500
+    search = page.get_by_placeholder("Search chats")
+    again(lambda _: page.keyboard.press("Control+k"), then=search)
+    expect(search).to_be_focused()
 
 
 def test_below_that_it_is_a_sheet_over_the_whole_page_with_a_way_to_close_it(visit, sample):
@@ -93,6 +98,31 @@ def test_the_marker_of_the_open_source_is_marked_and_in_sight(visit, sample):
         expect(marks.nth(at - 1)).to_have_attribute("aria-current", "true")
         page.wait_for_function(IN_SIGHT)
     expect(page.locator('a[href^="#cite-"][aria-current]')).to_have_count(1)
+
+
+HEIGHT = "element => element.getBoundingClientRect().top"
+LONG = "The authority employed 1,204 people at the end of the year, forty of them apprentices [1]. " * 12
+
+
+def test_what_was_pressed_stays_where_it_is_beside_the_panel(visit, with_model, fake):
+    fake.reply(Reply(LONG))
+    visitor = visit(with_model.url)
+    panel = visitor.page.locator(".st-key-source-panel")
+    for number in range(1, 6):
+        visitor.ask(f"How many people are employed, asked for the {number}. time?")
+        visitor.finished(number)
+    last = visitor.answers().last
+    marker, how = last.locator('a[href^="#cite-"]').nth(8), last.get_by_role("button", name="How was this")
+    for pressed in (marker, how):
+        pressed.evaluate("element => element.scrollIntoView({ block: 'center' })")
+        height = pressed.evaluate(HEIGHT)
+        stays = f"element => Math.abs(({HEIGHT})(element) - {height}) < 3"
+        click(pressed, then=panel)
+        visitor.rested()
+        assert pressed.evaluate(stays)
+        close(panel)
+        visitor.rested()
+        assert pressed.evaluate(stays)
 
 
 def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):

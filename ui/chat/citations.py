@@ -149,6 +149,9 @@ PANEL = "source-panel"
 """Key of the container that the bridge makes a panel, which takes the focus when it opens."""
 _JS = """
 const LINK = 'a[href^="#cite-"]';
+const ANSWERED = '[class*="st-key-asked-"]', PRESSED = `${LINK}, button, summary`;
+const READ = `${ANSWERED} [data-testid="stChatMessage"] [data-testid="stMarkdownContainer"] > *`;
+const HELD = 1500;  // milliseconds in which the page around the panel is drawn
 let send = () => {};
 let last = null;
 let panel = false;
@@ -158,8 +161,11 @@ let leaving = 0;
 let words = {};
 let current = '';  // the source in the panel, whose marker is brought into sight
 let until = 0;  // time to which it is kept there: a page that is drawn anew may lose its place
+let held = null;  // what was pressed, or read, and its height on the screen
+let holding = 0;  // time to which it is kept at that height: beside the panel the answers are narrower
 
 function open(event) {
+  note(event.target);
   const link = event.target instanceof Element ? event.target.closest(LINK) : null;
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
@@ -215,7 +221,9 @@ function hide() {
 }
 
 function escape(event) {
-  if (event.key === 'Escape') hide();
+  if (event.key !== 'Escape') return;
+  hide();
+  note(null);
 }
 
 // A table that was drawn again has another button at the place of the one that was pressed.
@@ -253,18 +261,68 @@ function point() {
       until = performance.now() + 1500;
       for (const after of [200, 600, 1200]) setTimeout(point, after);
     }
-    if (performance.now() < until && !isSeen(link)) link.scrollIntoView({ block: 'center' });
+    if (performance.now() < until && !isSeen(link)) bring(link);
   }
   if (!words.chosen) current = '';
 }
 
+// A table is scrolled sideways to its marker, too.
+function bring(link) {
+  link.scrollIntoView({ block: 'center' });
+  hold();
+  if (!isSeen(link)) link.scrollIntoView({ block: 'center' });
+}
+
 function leaveAlone() {
   until = 0;
+  holding = 0;
+  held = null;
+}
+
+// What is pressed in an answer is held; where something else is pressed, what opened the panel, or is read.
+function note(target) {
+  const pressed = target instanceof Element && target.closest(ANSWERED) ? target.closest(PRESSED) : null;
+  const marked = [...document.querySelectorAll(`${LINK}[aria-current]`)].find(isSeen);
+  const before = panel && opener?.isConnected && isOnScreen(opener) ? opener : null;
+  const element = pressed || marked || before || [...document.querySelectorAll(READ)].find(isRead);
+  held = element ? { element, again: finder(element), top: element.getBoundingClientRect().top } : null;
+}
+
+function isRead(block) {
+  const question = block.closest(ANSWERED).querySelector('[class*="st-key-question-"]');
+  return block.getBoundingClientRect().top >= (question?.getBoundingClientRect().bottom ?? 0);
+}
+
+function isOnScreen(element) {
+  const box = element.getBoundingClientRect();
+  return element.closest(ANSWERED) !== null && box.top >= 0 && box.bottom <= innerHeight;
+}
+
+// A page that is drawn anew may have another element at the place of the one that is held.
+function finder(element) {
+  const href = element.getAttribute('href');
+  const [key] = element.closest('[class*="st-key-"]').className.match(/st-key-[^ ]+/);
+  return href ? `${LINK}[href="${CSS.escape(href)}"]` : `.${CSS.escape(key)}`;
+}
+
+function hold() {
+  if (!held || performance.now() > holding) return;
+  const element = held.element.isConnected ? held.element : document.querySelector(held.again);
+  const main = element?.closest('.stMain');
+  const moved = element ? element.getBoundingClientRect().top - held.top : 0;
+  if (main && Math.abs(moved) > 1) main.scrollBy({ top: moved, behavior: 'instant' });
+}
+
+function holdSoon() {
+  holding = performance.now() + HELD;
+  hold();
+  for (const after of [200, 600, 1200]) setTimeout(hold, after);
 }
 
 // The panel takes the focus when it opens; when it closes, the focus returns to what opened it.
 function follow() {
   const shown = document.querySelector('.st-key-source-panel');
+  if (panel !== (shown !== null)) holdSoon();
   if (shown && !shown.hasAttribute('role')) {
     shown.setAttribute('role', 'dialog');
     shown.setAttribute('aria-label', words.panel);
@@ -285,7 +343,7 @@ function follow() {
   panel = shown !== null;
 }
 
-const watch = new MutationObserver(() => { name(); follow(); point(); });
+const watch = new MutationObserver(() => { name(); follow(); hold(); point(); });
 
 const LISTENERS = [
   ['click', open], ['mouseover', show], ['focusin', show], ['mouseout', leave], ['focusout', leave],
