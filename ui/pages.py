@@ -100,11 +100,14 @@ const THEMES = '.st-key-appearance button, [data-testid^="stMainMenuItem-theme-"
 const MENU = '[data-testid="stMainMenuButton"]';
 const BACK = '.st-key-grid-all button';
 const FIT = '.st-key-source-panel .st-key-source-zoom_out button';
+const LEAVE_PANEL = '.st-key-source-panel .st-key-source-close button';
 const OPENED = '[data-testid="stPopoverBody"] *, [aria-expanded="true"]';
 const NEW_OPTION = 'input[role="combobox"][aria-activedescendant$="-option-__creatable__"]';
 const OPTIONS = '[role="listbox"], [role="option"]';
 const LIES_OVER = '[data-testid="stBottom"], .st-key-source-panel, [class*="st-key-question-"]';
 const HEADER = 60;  // pixels
+const SCROLLED = ['wheel', 'touchmove', 'keydown'];
+const OPENS = 3000;  // milliseconds in which a page is drawn
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
 const EXPAND = '[data-testid="stExpandSidebarButton"]';
 const COLLAPSED = '[data-testid="stSidebar"][data-collapsed="true"]';
@@ -129,7 +132,9 @@ function searchChats(event) {
   if (!search || document.querySelector(DIALOG)) return;
   event.preventDefault();
   if (document.querySelector(COLLAPSED)) document.querySelector(EXPAND)?.click();
-  takeFocus(search, 20);
+  const hidden = search.getClientRects().length === 0;  // beside a panel, on a page with no room for both
+  if (hidden) document.querySelector(LEAVE_PANEL)?.click();
+  takeFocus(search, hidden ? 100 : 20);
 }
 
 // A name that was typed into a list of options counts also where Tab or a click leaves the field.
@@ -363,6 +368,18 @@ function seekReasons() {
   bringOut(reasons, reasons);
 }
 
+let path = location.pathname, opening = 0;  // the page that is open; time to which it is kept at its head
+
+// A page opens at its head, also after one that was scrolled; a chat goes to its last question itself.
+function openAtHead() {
+  if (location.pathname !== path) { path = location.pathname; opening = performance.now() + OPENS; }
+  if (performance.now() > opening || document.querySelector('[class*="st-key-question-"]')) return;
+  const main = document.querySelector('.stMain');
+  if (main?.scrollTop) main.scrollTo({ top: 0, behavior: 'instant' });
+}
+
+function scrolled() { opening = 0; }
+
 let reading = false;
 
 function look(told, data) {
@@ -371,6 +388,7 @@ function look(told, data) {
   }
   translate(data.words, data.labels);
   keepUploaderHint();
+  openAtHead();
   focusField();
   pressTheme();
   showTheme();
@@ -395,6 +413,7 @@ function begin({ data, parentElement }) {
     [window, 'keydown', searchChats, true], [window, 'keydown', keepTyped, true],
     [window, 'pointerdown', keepTyped, true], [document, 'click', reopen, true],
     [document, 'click', (event) => chooseTheme(event, data.pages), false],
+    ...SCROLLED.map((kind) => [document, kind, scrolled, true]),
   ];
   watch.observe(document.body, { childList: true, subtree: true });
   for (const [place, kind, act, first] of listeners) place.addEventListener(kind, act, first);

@@ -155,6 +155,19 @@ def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, v
 
 
 @pytest.mark.integration
+def test_a_page_opens_at_its_head_after_one_that_was_scrolled(server: Server, visit: Visit):
+    visitor = visit(f"{server.url}/settings", height=500)
+    page = visitor.page
+    scrolled = "document.querySelector('.stMain').scrollTop"
+    visitor.rested()
+    page.evaluate(f"{scrolled} = 200")
+    page.wait_for_function(f"{scrolled} > 60")
+    visitor.go("Check a text")
+    visitor.rested()
+    assert page.evaluate(scrolled) == 0
+
+
+@pytest.mark.integration
 def test_choosing_a_page_on_a_phone_closes_the_menu_that_lies_over_it(server: Server, visit: Visit):
     page = visit(server.url, width=390, height=844).page
     link = page.get_by_role("link", name="Library", exact=True)
