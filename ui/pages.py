@@ -520,6 +520,8 @@ def _streamlit_labels() -> dict[str, str]:
         "Close": _("Close"),
         "Open": _("Open"),
         "Clear value": _("Clear"),
+        "Show password": _("Show what is typed"),
+        "Hide password": _("Hide what is typed"),
         "Clear all": _("Clear"),
         "Clear date": _("Clear"),
         "Choose date": _("Choose a date"),

@@ -118,7 +118,7 @@ def _paragraphs(
     question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool, worded: str
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
-        yield _translated(DOUBTFUL if picks else NOT_FOUND, question), None
+        yield _translated(DOUBTFUL if picks else NOT_FOUND, worded, passages), None
     for place, pick in enumerate(_once_each_picture(picks, passages)):
         passage = passages[pick.number - 1]
         if passage.is_from_picture:
@@ -254,8 +254,12 @@ def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:
     return Citation(pick.number, start, end, "verified", *place, passage.text[pick.start : pick.end])
 
 
-def _translated(sayings: dict[str, str], question: str) -> str:
-    return sayings.get(language(question), sayings["en"])
+def _translated(sayings: dict[str, str], question: str, passages: Sequence[Passage] = ()) -> str:
+    """Return a sentence in a question's language; one without kana is Japanese where a passage is."""
+    code = language(question)
+    if code == "zh" and any(language(passage.text) == "ja" for passage in passages):
+        code = "ja"
+    return sayings.get(code, sayings["en"])
 
 
 # Answerability

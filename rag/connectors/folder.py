@@ -74,7 +74,7 @@ class FolderSettings(BaseModel):
     @classmethod
     def _is_absolute(cls, path: str) -> str:
         if "\0" in path or not Path(path).expanduser().is_absolute():
-            raise ValueError("write the whole path, beginning with /, such as /srv/papers")
+            raise ValueError(N_("write the whole path, beginning with /, such as /srv/papers"))
         return path
 
     @field_validator("glob")
@@ -83,7 +83,12 @@ class FolderSettings(BaseModel):
         kept = tuple(filter(None, map(str.strip, patterns)))
         for pattern in kept:
             if pattern.startswith("/") or ".." in pattern.split("/"):
-                raise ValueError(f"{pattern!r} leads out of the folder; write patterns such as *.pdf")
+                raise ValueError(
+                    N_(
+                        "{pattern} leads out of the folder; write patterns such as *.pdf",
+                        pattern=repr(pattern),
+                    )
+                )
         return kept
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from rag.connectors.base import Credentials, Source
 from rag.connectors.confluence.client import ConfluenceSettings
@@ -105,9 +106,21 @@ def open_source(kind: str, given: Mapping[str, Any], context: ConnectorContext) 
     return KINDS[kind].open(KINDS[kind].settings(**settings), context)
 
 
+_MISSING = N_("Field required")
+
+
 def _sentence(settings: type[BaseModel], error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else ""
     field = settings.model_fields.get(name)
     title = (field and field.title) or name or N_("The settings")
-    return f"{title}: {first['msg'].removeprefix('Value error, ')}."
+    reason = _MISSING if first["type"] == "missing" else _reason(first)
+    if reason.endswith("."):
+        return N_("{kind}: {reason}", kind=title, reason=reason)
+    return N_("{kind}: {reason}.", kind=title, reason=reason)
+
+
+def _reason(error: ErrorDetails) -> str:
+    """Return why a value was refused: the sentence of our own validator, else pydantic's."""
+    raised = error.get("ctx", {}).get("error")
+    return str(raised.args[0]) if isinstance(raised, ValueError) else error["msg"]

@@ -145,12 +145,12 @@ class WebSettings(BaseModel):
     def _are_addresses(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
         kept = tuple(dict.fromkeys(filter(None, map(str.strip, urls))))
         if not kept:
-            raise ValueError("write at least one address, such as https://example.org/guide")
+            raise ValueError(N_("write at least one address, such as https://example.org/guide"))
         for url in kept:
             try:
                 parse_url(url)
             except AddressRefused as error:
-                raise ValueError(str(error).rstrip(".")) from error
+                raise ValueError(str(error)) from error
         return kept
 
 

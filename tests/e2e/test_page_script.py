@@ -143,6 +143,7 @@ def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, v
     page = visit(server.url, locale="ko-KR").page
     with in_language("ko"):
         send, menu, skip, light = _("Send"), _("Menu"), _("Skip to the page’s content"), _("Light")
+        server_tab, show = _("On a server"), _("Show what is typed")
     expect(page.get_by_role("button", name=send, exact=True)).to_be_attached()
     expect(page.get_by_test_id("stSkipToContent")).to_have_text(skip)
     click(
@@ -152,6 +153,9 @@ def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, v
     expect(page.get_by_test_id("stMainMenuItem-recordScreencast")).to_be_hidden()
     for english in ("Send message", "Main menu", "Upload files", "file upload"):
         expect(page.locator(f'[aria-label="{english}"]')).to_have_count(0)
+    page.goto(f"{server.url}/settings")
+    click(page.get_by_role("tab", name=server_tab), then=page.get_by_role("button", name=show))
+    expect(page.locator('[aria-label="Show password"]')).to_have_count(0)
 
 
 @pytest.mark.integration

@@ -149,8 +149,8 @@ def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
         )
         st.caption(
             _(
-                "If the collection has another passage length, these documents are read again, which takes "
-                "a while."
+                "If the collection splits documents into passages of another length, these documents are "
+                "read again, which takes a while."
             )
         )
         if st.form_submit_button(

@@ -217,7 +217,7 @@ def _show_reranking(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]
     with st.form("reranking", border=True):
         changes = _reranker(settings, fixed)
         changes["lost_in_the_middle_order"] = st.checkbox(
-            _("Put the best passages first and last in the prompt"),
+            _("Give the model the best passages first and last"),
             settings.lost_in_the_middle_order,
             key="lost_in_the_middle_order",
             **shared(
@@ -309,7 +309,7 @@ def _show_tree_setting(settings: Settings, fixed: frozenset[str], here: Workspac
 
 def _captions(settings: Settings, here: Workspace) -> list[str]:
     return [
-        _("Built from quotes where a model is connected and it takes only a few minutes."),
+        _("Made of quotes, if a model is connected and it takes a few minutes at most."),
         _("Existing summaries are kept."),
         _("Uses no model. {reason}", reason=_cost(here, by_model=False)),
         _by_model(settings, here),

@@ -28,10 +28,10 @@ def _address(given: str) -> str:
     try:
         parts = urlsplit(text)
     except ValueError as error:
-        raise ValueError("copy it from the browser: https://your-company.atlassian.net/wiki") from error
+        raise ValueError(N_("copy it from the browser: https://your-company.atlassian.net/wiki")) from error
     host = parts.hostname or ""
     if parts.scheme not in ("https", "http") or not host or parts.username or parts.password:
-        raise ValueError("it must begin with https:// and hold no password")
+        raise ValueError(N_("it must begin with https:// and hold no password"))
     if host.endswith(_CLOUD):
         return f"https://{host}/wiki"
     if host == GATEWAY and not parts.path.endswith("/wiki"):
@@ -41,7 +41,12 @@ def _address(given: str) -> str:
 
 def _space(given: str) -> str:
     if not _KEY.fullmatch(given.strip()):
-        raise ValueError(f"{given!r} is no key of a space. It stands in the space's address: /spaces/KEY")
+        raise ValueError(
+            N_(
+                "{given} is no key of a space. It stands in the space's address: /spaces/KEY",
+                given=repr(given),
+            )
+        )
     return given.strip()
 
 
@@ -49,14 +54,19 @@ def _page(given: str) -> str:
     """Return the number of a page, given as a number or an address."""
     found = _PAGE.fullmatch(given.strip())
     if found is None:
-        raise ValueError(f"{given!r} is no page. Give its address with its number: .../pages/123456/Title")
+        raise ValueError(
+            N_(
+                "{given} is no page. Give its address with its number: .../pages/123456/Title",
+                given=repr(given),
+            )
+        )
     return found[1] or found[2]
 
 
 def _label(given: str) -> str:
     label = given.strip().lower()
     if not label or len(label) > 255 or any(character.isspace() for character in label):
-        raise ValueError(f"{given!r} is no label: a label is one word")
+        raise ValueError(N_("{given} is no label: a label is one word", given=repr(given)))
     return label
 
 
@@ -107,7 +117,7 @@ class ConfluenceSettings(BaseModel):
     @model_validator(mode="after")
     def _names_something(self) -> Self:
         if not self.spaces and not self.pages:
-            raise ValueError("name at least one space or one page")
+            raise ValueError(N_("name at least one space or one page"))
         return self
 
     @property

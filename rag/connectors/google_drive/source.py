@@ -47,7 +47,7 @@ def _place(given: str) -> str:
         return found[1]
     if _ID.fullmatch(text):
         return text
-    raise ValueError(f"{given!r} is no folder or file. Copy its address from the browser")
+    raise ValueError(N_("{given} is no folder or file. Copy its address from the browser", given=repr(given)))
 
 
 class DriveSettings(BaseModel):

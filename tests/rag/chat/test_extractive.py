@@ -39,6 +39,15 @@ def test_without_any_words_it_is_said_that_none_were_found(code):
     assert written([], question=ASKED[code]) == NOT_FOUND[code]
 
 
+def test_doubt_is_told_in_japanese_where_a_short_question_has_no_kana():
+    text = "部長の日当は三千円とする。"
+    passage = Passage("c", "d", "旅費規程.pdf", "", None, "", 0, len(text), text)
+    pick = Pick(1, 0, len(text), 5.0)
+    for question, worded in (("部長 場合", "部長の場合は？"), ("部長？", "部長？")):
+        told = "".join(one.text for one in write(question, [passage], [pick], doubtful=True, worded=worded))
+        assert told.startswith(DOUBTFUL["ja"])
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80), st.floats(-9, 9)), max_size=3), st.booleans()
 )

@@ -5,6 +5,7 @@ import pytest
 from rag.connectors.registry import checked, open_source
 from rag.errors import SourceError
 from rag.factory import make_means
+from rag.i18n import in_language, translated
 from rag.settings import LOCAL_OWNER, Settings
 
 
@@ -38,8 +39,16 @@ def test_files_as_large_as_uploads_may_come_from_sources():
         ("folder", {"path": "papers"}, "Folder: write the whole path"),
         ("folder", {}, "Folder: Field required"),
         ("web", {"urls": []}, "Addresses: write at least one address"),
+        ("web", {"urls": ["ftp://a"]}, "Addresses: ftp://a does not begin with .*, so it is not fetched\\.$"),
     ],
 )
 def test_settings_that_are_wrong_are_refused_by_the_name_they_have_on_the_page(kind, given, said):
     with pytest.raises(SourceError, match=said):
         checked(kind, given)
+
+
+def test_settings_that_are_wrong_are_refused_in_the_language_of_the_page():
+    with pytest.raises(SourceError) as refused:
+        checked("folder", {"path": ""})
+    with in_language("ja"):
+        assert translated(str(refused.value)).startswith("フォルダー: / で始まる")
