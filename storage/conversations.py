@@ -161,6 +161,12 @@ class Conversations(OwnerStore):
             row = self._row(session, question.conversation_id)
             row.tip_id, row.updated = messages.newest_after(session, question), now()
 
+    def version_that_goes_on(self, question_id: str) -> str | None:
+        """Return the newest other version of a question that has later questions; None without one."""
+        with self._database.reading() as session:
+            question = messages.own_message(session, self._owner, question_id, "user")
+            return messages.version_that_goes_on(session, question)
+
     def begin_retry(self, answer_id: str) -> TurnRecord:
         """Empty an answer and make it pending again, in one commit.
 

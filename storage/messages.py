@@ -169,6 +169,19 @@ def versions(session: Session, rows: Iterable[MessageRow]) -> dict[str, tuple[st
     return {row.id: tuple(beside[row.parent_id]) for row in questions if len(beside[row.parent_id]) > 1}
 
 
+def version_that_goes_on(session: Session, question: MessageRow) -> str | None:
+    """Return the newest other version of a question whose answer another question follows."""
+    beside = versions(session, [question]).get(question.id, ())
+    answer, later = aliased(MessageRow), aliased(MessageRow)
+    followed = (
+        select(answer.parent_id)
+        .join(later, later.parent_id == answer.id)
+        .where(answer.parent_id.in_(beside), answer.parent_id != question.id, later.role == "user")
+    )
+    found = set(session.scalars(followed))
+    return next((id_ for id_ in reversed(beside) if id_ in found), None)
+
+
 # Messages
 MOST_ATTACHED = 100  # documents of a question
 MOST_LEFT_OUT, LONGEST_REASON = 8, 500  # parts of the search, and characters of each reason

@@ -55,6 +55,18 @@ def test_a_version_is_shown_in_place_of_the_question_and_of_all_that_followed_it
     assert chats.message(first.question_id).versions == ()
 
 
+def test_the_version_with_the_later_questions_is_told(chats, chat):
+    first, _second = ask(chats, chat, "a"), ask(chats, chat, "b")
+    assert chats.version_that_goes_on(first.question_id) is None
+    other = otherwise(chats, first.question_id, "a2")
+    assert chats.version_that_goes_on(other.question_id) == first.question_id
+    assert chats.version_that_goes_on(first.question_id) is None
+    newest = otherwise(chats, first.question_id, "a3")
+    chats.show_version(other.question_id)
+    ask(chats, chat, "c")
+    assert chats.version_that_goes_on(newest.question_id) == other.question_id
+
+
 def test_the_first_question_has_versions_of_its_own(chats, chat):
     first = ask(chats, chat, "a")
     ask(chats, chat, "b")

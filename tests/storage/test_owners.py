@@ -101,6 +101,7 @@ CONVERSATIONS = {
     "pending": lambda my, ids: my.pending(ids["conversation"]),
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
     "show_version": lambda my, ids: my.show_version(ids["question"]),
+    "version_that_goes_on": lambda my, ids: my.version_that_goes_on(ids["question"]),
     "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
     "begin_continuation": lambda my, ids: my.begin_continuation(ids["stopped"]),
     "answering": lambda my, ids: held(my, ids["pending"]),

@@ -114,6 +114,19 @@ def _show_versions(question: Message, workspace: Workspace) -> None:
                 _button(name, f"{icon}-{question.id}", icon, show)
 
 
+def show_version_that_goes_on(question: Message, workspace: Workspace) -> None:
+    """Show that the questions after a last question are under another version of it, if so."""
+    other = workspace.conversations.version_that_goes_on(question.id) if question.versions else None
+    if other is None:
+        return
+    with st.container(
+        key=f"goes-on-{question.id}", horizontal=True, gap="small", vertical_alignment="center"
+    ):
+        st.caption(_("The later questions are under another version of this one."), width="content")
+        show = partial(workspace.conversations.show_version, other)
+        _button(_("Show them"), f"show-later-{question.id}", "history", show, "secondary")
+
+
 def _show_query(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
     """Show the searched query if it is not the typed one; with a workspace, buttons to change it."""
     if question is None or not (said := searched_for(answer.standalone_question, question)):
@@ -378,7 +391,7 @@ def _show_search(
     if searched:
         st.caption(searched)
     _show_narrowing(answer, question, workspace)
-    if answer.coverage:
+    if answer.coverage and (answer.reading_offer or len(cited_numbers(answer)) > 1):
         with st.container(
             key=f"coverage-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
         ):
@@ -458,7 +471,9 @@ def _show_backing(message: Message) -> None:
         return
     with st.container(key=f"backing-{message.id}"):
         if counted.backed == 0 and open_count(message):
-            said = _("None of this could be confirmed in your documents. Check it against the sources.")
+            said = _("None of this could be confirmed in your documents.")
+            if cited_numbers(message):
+                said = _("None of this could be confirmed in your documents. Check it against the sources.")
             st.markdown(f":material/help: **{said}**")
             return
         icon = "verified" if counted.backed == counted.total else "rule"
@@ -542,7 +557,7 @@ def _show_others(
     elif number < len(message.passages):
         title = ngettext("Also read: {count} more passage", "Also read: {count} more passages", number)
     else:
-        title = ngettext("Also read: {count} passage", "Also read: {count} passages", number)
+        title = ngettext("Read: {count} passage", "Read: {count} passages", number)
     key = f"others-{message.id}"
     opened = st.expander(title, type="compact", expanded=nothing, on_change="rerun", key=key)
     if opened.open:

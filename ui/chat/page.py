@@ -15,7 +15,15 @@ from storage.records import ConversationRecord, Message
 from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
 from ui.chat.input import show_box, show_refused_question, show_turn
-from ui.chat.message import show_answer, show_found, show_later, show_question, shown_messages, shows_newest
+from ui.chat.message import (
+    show_answer,
+    show_found,
+    show_later,
+    show_question,
+    show_version_that_goes_on,
+    shown_messages,
+    shows_newest,
+)
 from ui.chat.page_view import draw_ahead
 from ui.components import side_panel
 from ui.components.job_progress import show_ingest, unread_line
@@ -160,6 +168,9 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
     )
     settled = here.conversations.pending(conversation.id) is None
     left_out = _show_messages(shown, here, in_words(here.choices.of(conversation.id)), settled=settled)
+    questions = [message for message in shown if message.role == "user"]
+    if settled and questions and shows_newest(conversation.id):
+        show_version_that_goes_on(questions[-1], here)
     _watch(conversation, here)
     _watch_checks(shown, here)
     show_later(conversation.id)
