@@ -9,7 +9,7 @@ from html import escape
 from markdown_it import MarkdownIt
 
 from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, harmless, place_of
-from rag.i18n import translated
+from rag.i18n import quoted, translated
 from rag.text.markdown import plain_cell, plain_words
 from rag.text.normalize import clean
 from rag.text.tables import read_tables
@@ -46,7 +46,7 @@ def _marked(piece: AnswerPiece) -> str:
 def source_line(quote: Quote) -> str:
     """Return the number of a quote, its document, its page and its words."""
     told = _told(quote)
-    words = f": “{told}”" if told else ""
+    words = f": {quoted(told)}" if told else ""
     return f"[{quote.number}] {place_of(quote, ' '.join(clean(quote.document).split()))}{words}"
 
 
@@ -59,7 +59,11 @@ def footnoted_answer(answer: Message) -> str:
     """Return an answer as Markdown with a footnote for each source, in which nothing is active."""
     written, quotes = cited_pieces(answer)
     notes = "\n".join(map(_footnote, quotes))
-    return "\n\n".join(filter(None, ("".join(map(_footnoted, written)).strip(), notes)))
+    text = _MARK_IN_BOLD.sub(r"**\1**\2", "".join(map(_footnoted, written)).strip())
+    return "\n\n".join(filter(None, (text, notes)))
+
+
+_MARK_IN_BOLD = re.compile(r"\*\*(?=\S)([^*\n]*?\S)(\s*(?:\[\^\d+\])+)\*\*")
 
 
 def _footnoted(piece: AnswerPiece) -> str:
@@ -70,7 +74,7 @@ def _footnoted(piece: AnswerPiece) -> str:
 
 def _footnote(quote: Quote) -> str:
     told = escaped(_told(quote))
-    words = f": “{told}”" if told else ""
+    words = f": {quoted(told)}" if told else ""
     return f"[^{quote.number}]: {place_of(quote, escaped(quote.document))}{words}"
 
 

@@ -11,6 +11,7 @@ from rag.i18n import N_, _, enumerated, ngettext
 from rag.ingest.library import IngestProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
+from storage.documents import SEARCHABLE
 from storage.records import DocumentRecord
 from ui.components.markdown import label
 from ui.components.messages import show_errors
@@ -114,12 +115,21 @@ def _draw_ingest(workspace: Workspace, place: DeltaGenerator) -> None:
     if not running:
         place.caption(unread_line(workspace.documents()) or _("All documents are ready."))
         return
-    first = running[0]
+    unread = [record for record in running if record.state not in SEARCHABLE]
+    first = (unread or running)[0]
     name, progress = label(first.name, 40), workspace.ingest.progress(first.id)
-    if len(running) == 1:
+    if not unread and len(running) > 1:
+        text = ngettext(
+            "Searchable, indexing the meaning of {count} file: {name}",
+            "Searchable, indexing the meaning of {count} files: {name}",
+            len(running),
+            name=name,
+        )
+    elif len(unread or running) == 1:
         text = _("{name}: {reason}", name=name, reason=step_name(progress) if progress else _("waiting"))
     else:
         text = ngettext(
-            "Reading {count} file: {name}", "Reading {count} files: {name}", len(running), name=name
+            "Reading {count} file: {name}", "Reading {count} files: {name}", len(unread), name=name
         )
-    place.progress(share(progress), text=text)
+    shares = [share(workspace.ingest.progress(record.id)) for record in unread or running]
+    place.progress(sum(shares) / len(shares), text=text)
