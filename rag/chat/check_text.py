@@ -23,7 +23,7 @@ from rag.jobs import Cancel, never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.text.document import shown
-from rag.text.tables import cells
+from rag.text.tables import cells, read_tables
 from rag.text.tokenize import tokens
 
 CHECK = "check"  # kind of the jobs, and their lane
@@ -56,9 +56,16 @@ class SourceWords:
 
     @property
     def line(self) -> str:
-        """The words on one line, cells of a table with " | " between them."""
-        lines = self.quote.split("\n")
-        rows = (" | ".join(cells(one)) if one.lstrip().startswith("|") else one for one in lines)
+        """The words on one line: the cells of a row with their heads, an item of a list without its mark."""
+        at = self.start - self.passage.start
+        for table in read_tables(self.passage.text):
+            for row in table.rows:
+                if row.start <= at < row.end and len(self.quote) <= row.end - at:
+                    return _with_heads(table.header, row.cells)
+        rows = (
+            " | ".join(filter(None, cells(one))) if one.count("|") > 1 else _ITEM.sub("", one)
+            for one in self.quote.split("\n")
+        )
         return " ".join(" ".join(rows).split())
 
     @property
@@ -66,6 +73,24 @@ class SourceWords:
         """Document and page: "report.pdf, page 3"."""
         document, page = self.passage.document, self.passage.page
         return document if page is None else N_("{document}, page {page}", document=document, page=page)
+
+
+_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
+def _with_heads(header: Sequence[str], row: Sequence[str]) -> str:
+    """Return the cells of a row that have words, each after the first with its head.
+
+    >>> _with_heads(["Item", "", "Cost"], ["Total", "", "9,995"])
+    'Total, Cost: 9,995'
+    """
+    heads = [*header, *[""] * len(row)]
+    named = [
+        f"{head}: {cell}" if at and head else cell
+        for at, (head, cell) in enumerate(zip(heads, row, strict=False))
+        if cell.strip()
+    ]
+    return ", ".join(" ".join(one.split()) for one in named)
 
 
 @dataclass(frozen=True)

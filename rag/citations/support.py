@@ -186,8 +186,13 @@ def place_name(passage: PassageRecord) -> str:
 
 def place_and_heading(passage: PassageRecord) -> str:
     """Return the place of a passage with its heading: "report.pdf, page 3, Figures > Staff"."""
-    place = place_name(passage)
-    return N_("{kind}, {heading}", kind=place, heading=passage.heading) if passage.heading else place
+    place, heading = place_name(passage), heading_of(passage)
+    return N_("{kind}, {heading}", kind=place, heading=heading) if heading else place
+
+
+def heading_of(passage: PassageRecord) -> str:
+    """Return the heading of a passage without the header of a table, which is no place: "Bikes"."""
+    return " > ".join(part for part in passage.heading.split(" > ") if " | " not in part)
 
 
 def statement_text(answer: Message, citation: CitationRecord) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from rag.citations.support import CALCULATED, DIFFERS, place_name, statement_text
+from rag.citations.support import CALCULATED, DIFFERS, heading_of, place_name, statement_text
 from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import figure_image, figures_at
 from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
@@ -239,7 +239,7 @@ def _where(page: int | None, spans: Sequence[PageSpan], passage: PassageRecord) 
     """Return the pages and heading of the cited words, or the page that was turned to."""
     if page is not None and page not in [span.number for span in spans]:
         return _("Page {number}", number=page)
-    return " · ".join(filter(None, [_page_numbers(spans, passage), label(passage.heading, 200)]))
+    return " · ".join(filter(None, [_page_numbers(spans, passage), label(heading_of(passage), 200)]))
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:

@@ -71,12 +71,17 @@ def _address(piece: str) -> str:
     """Show an address as code, so that it is not linked and copies unchanged: (www.a) -> (`www.a`).
 
     Korean and Japanese particles that follow a mail address without a space are no part of it.
+
+    >>> _address("<ann@a.org>,")  # without the brackets of an e-mail
+    '`ann@a.org`,'
     """
     right = piece.rstrip(".,;:!?)]}\"'*>")
     core = right.lstrip("([{\"'<*")
     lead, tail = right[: len(right) - len(core)], piece[len(right) :]
     if mail := _MAIL_AND_PARTICLE.fullmatch(core):
         core, tail = mail[1], mail[2] + tail
+    if lead.endswith("<") and tail.startswith(">"):
+        lead, tail = lead[:-1], tail[1:]
     return _escape(lead) + "".join(map(_code_or_mark, re.split(r"([`\[\]])", core))) + _escape(tail)
 
 

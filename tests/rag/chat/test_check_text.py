@@ -1,9 +1,10 @@
 import pytest
 
 from rag.chat import check_text
-from rag.chat.check_text import CheckedText, TextChecker, blocks
+from rag.chat.check_text import CheckedText, SourceWords, TextChecker, blocks
 from rag.chat.pipeline import RagPipeline
 from rag.errors import Cancelled
+from rag.passage import Passage
 from tests.rag.shelf import Shelf
 
 
@@ -46,3 +47,22 @@ HOSTILE = ["[" * 300_000, "<b>" * 100_000, "> " * 100_000 + "It is so.", "|" * 3
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda text: text[:3])
 def test_hostile_text_is_checked_in_linear_time(hostile: str):
     checked(hostile + " The dog barked loudly.")  # hours, where time grows with the square
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "line"),
+    [
+        (
+            "| Item | Note | Cost |\n|---|---|---|\n| Total | | 9,995 |",
+            "| Total | | 9,995 |",
+            "Total, Cost: 9,995",
+        ),
+        ("Allowed are:\n\n- Up to six hens\n- One hive", "- Up to six hens", "Up to six hens"),
+        ("| Total | | | 9,995 |", "Total | | | 9,995 |", "Total | 9,995"),
+        ("The dog barked.", "The dog barked.", "The dog barked."),
+    ],
+)
+def test_the_words_of_a_source_are_told_on_one_line(text: str, quote: str, line: str):
+    passage = Passage("c", "d", "rules.md", "", None, "", 40, 40 + len(text), text)
+    start = 40 + text.index(quote)
+    assert SourceWords(passage, start, start + len(quote)).line == line

@@ -3,7 +3,15 @@ from dataclasses import replace
 import pytest
 
 from rag.chat.extractive import DOUBTFUL, NOT_FOUND
-from rag.citations.support import Backing, backing, declines, found_nothing, rests_on_nothing, statements
+from rag.citations.support import (
+    Backing,
+    backing,
+    declines,
+    found_nothing,
+    place_and_heading,
+    rests_on_nothing,
+    statements,
+)
 from storage.records import CitationRecord, Message, PassageRecord
 
 PASSAGE = PassageRecord(1, "d-0", "d", "a.pdf", "f" * 64, None, "", 0, 5, "words", 1.0)
@@ -18,6 +26,12 @@ def answer(content: str = "word " * 20, citations: tuple = (), passages: tuple =
     return Message(
         "a1", "assistant", content, "complete", "q1", None, "fake", None, timings, None, passages, citations
     )
+
+
+def test_the_place_of_a_row_is_its_sheet_and_not_the_header_of_its_table():
+    row = replace(PASSAGE, document="bikes.xlsx", heading="Bikes > Bike no. | Model | Type")
+    assert str(place_and_heading(row)) == "bikes.xlsx, Bikes"
+    assert str(place_and_heading(replace(row, heading="Bike no. | Model"))) == "bikes.xlsx"
 
 
 def test_a_statement_with_several_citations_counts_once_by_its_best():
