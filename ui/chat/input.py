@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -206,6 +206,7 @@ def _show_alone(turn: TurnRecord) -> None:
         st.session_state.pop(_SENT)
 
 
+WAITED = 5.0  # seconds without a word, after which the line above the answer counts them
 POLL = 0.03  # seconds between polls of the job, and until a click is noticed
 STOPS = 0.5  # seconds in which an answer ends that is stopped, as a rule: then the page is drawn only once
 REDRAW = 0.1  # seconds between redraws, each of which sends the whole answer
@@ -270,6 +271,9 @@ class _PartialAnswer:
     plan: Any = None
     written: str = ""
     found: bool = False
+    doing: str = ""
+    begun: float = field(default_factory=time.monotonic)
+    counted: int = 0
 
     def take(self, event: object) -> None:
         """Handle an event; tokens are only shown by `draw`."""
@@ -280,16 +284,29 @@ class _PartialAnswer:
             case Planned() | NarrowedTo() | Coverage():
                 self._show_search(event)
             case Reworked() | Reranking() | ReadingPlan(begun=True):
-                self.status.caption(_doing(event))
+                self.show_status(_doing(event))
             case BatchRead():
+                self.doing = ""
                 self.status.progress(event.done / event.total, text=_doing(event))
             case Sources(passages):
                 self.found = True
-                self.status.caption(_reading(len(passages), starting=services().model_starts))
+                self.show_status(_reading(len(passages), starting=services().model_starts))
             case Token(piece):
                 self.written += piece
             case _:
                 self._take_failure(event)
+
+    def show_status(self, doing: str) -> None:
+        """Show what is done until the first word comes."""
+        self.doing = doing
+        self.status.caption(doing)
+
+    def count_seconds(self) -> None:
+        """Show how long the first word takes, once that is long."""
+        seconds = int(time.monotonic() - self.begun)
+        if self.doing and not self.written and seconds >= WAITED and seconds != self.counted:
+            self.counted = seconds
+            self.status.caption(_("{reason} {seconds} s", reason=self.doing, seconds=f"{seconds:,}"))
 
     def _take_failure(self, event: object) -> None:
         if isinstance(event, Degraded):
@@ -367,7 +384,7 @@ def _write(
     deadline: float | None,
 ) -> None:
     seen, priority = 0, services().render_priority
-    partial.status.caption(_("Searching your documents…"))
+    partial.show_status(_("Searching your documents…"))
     while not _passed(deadline, chat):
         meanwhile()
         fresh = job.since(seen, wait=POLL)
@@ -380,6 +397,7 @@ def _write(
             partial.draw()
         elif job.done:
             return
+        partial.count_seconds()
         if partial.written and not job.done:
             _rest(REDRAW_YIELDING if priority.others_waiting(chat) else REDRAW)
         _notice_clicks()

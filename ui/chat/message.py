@@ -16,8 +16,9 @@ from rag.chat.clipboard import (
     sourced_answer,
     sourced_html,
 )
+from rag.chat.rework import rework_asked
 from rag.chat.steps import MOST_STEPS, plan_text, read_plan
-from rag.citations.support import backing, found_nothing, open_count, place_name, remarks
+from rag.citations.support import backing, found_nothing, heading_of, open_count, place_name, remarks
 from rag.errors import QuestionRefused
 from rag.i18n import N_, _, ngettext, translated
 from rag.retrieval.degradation import Degraded
@@ -319,13 +320,15 @@ def show_answer(
     checking: bool = False,
     searched: str = "",
     unread_told: set[str] | None = None,
+    before: Message | None = None,
 ) -> None:
     """Show a finished answer with its support, sources and actions.
 
     `standings` are the states of its passages' documents, by id. `settled` is True if no answer of the
     conversation is pending, `model` if a language model is connected, `checking` while it
     reads for open statements. `searched` is the scope, as Markdown. `unread_told` are the names of unreadable
-    files that earlier answers of the page list; those that this one lists are added.
+    files that earlier answers of the page list; those that this one lists are added. `before` is the answer
+    before it.
     """
     elsewhere = found_nothing(message) and bool(message.searched_in)
     with st.chat_message("assistant", avatar=ANSWER_AVATAR):
@@ -349,6 +352,7 @@ def show_answer(
         if elsewhere:
             _show_elsewhere(message, question, workspace if settled else None)
         _show_note(message)
+        _show_repetition(message, question, before)
         if settled and message.state in _NOTES:
             _show_finish_buttons(message, workspace, model=model)
         show_degraded(Degraded(part.what, part.reason) for part in message.left_out)
@@ -360,6 +364,15 @@ def show_answer(
             _show_unsearched(message, workspace, set() if unread_told is None else unread_told)
         _show_actions(message, workspace, settled=settled)
         answer_actions.show_reasons(message, workspace)
+
+
+def _show_repetition(answer: Message, question: Message | None, before: Message | None) -> None:
+    """Show that an answer says again what was to be made shorter, if it does."""
+    if question is None or before is None or not answer.content:
+        return
+    same = answer.content.split() == before.content.split()
+    if same and rework_asked(question.content) == "shorter":
+        st.caption(":material/info: " + _("It could not be made shorter: the same words came again."))
 
 
 def _show_elsewhere(answer: Message, question: Message | None, workspace: Workspace | None) -> None:
@@ -444,7 +457,7 @@ def _show_place(passage: PassageRecord, link: Link, key: str, remarks: Sequence[
             args=(link.target,),
             type="tertiary",
         )
-        if heading := passage.heading.rpartition(" > ")[2]:
+        if heading := heading_of(passage).rpartition(" > ")[2]:
             st.caption(label(heading, 80), width="content")
         _show_badges(remarks)
 
@@ -640,7 +653,7 @@ def _source_button(message: Message, passage: PassageRecord, *, numbered: bool) 
     st.button(
         f"{passage.number} · {place}" if numbered else place,
         key=f"source-{message.id}-{passage.number}",
-        help=label(passage.heading, 200) if passage.heading else None,
+        help=label(heading_of(passage), 200) or None,
         on_click=evidence_panel.choose,
         args=(f"{message.id}-p{passage.number}",),
         type="secondary",

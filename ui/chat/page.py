@@ -197,6 +197,7 @@ def _show_messages(messages: Sequence[Message], here: Workspace, searched: str, 
     model = services().llm is not None
     checked = here.checking()
     unread: set[str] = set()
+    before: Message | None = None
     for turn in _turns(messages):
         with st.container(key=f"asked-{turn[0].id}"):
             for message in turn:
@@ -217,7 +218,9 @@ def _show_messages(messages: Sequence[Message], here: Workspace, searched: str, 
                         checking=checking,
                         searched=said,
                         unread_told=unread,
+                        before=before,
                     )
+                    before = message
     if settled and messages and messages[-1].role == "assistant":
         draw_ahead(messages[-1], here)
     return bool(coming)

@@ -52,6 +52,28 @@ def test_a_question_is_searched_as_it_was_typed(page: Page, here: Workspace, fol
     assert "Bob did." in words(page(chat=chat)) and "Version 1 of 2" in words(page(chat=chat))
 
 
+def test_the_later_questions_under_another_version_are_told_and_shown(page: Page, here: Workspace):
+    first = tell(here, "Who built the castle?", "Ann did.")
+    chat = first.conversation_id
+    tell(here, "Who built the moat?", "Bob did.", chat=chat)
+    here.otherwise(first.question_id, "Who built the tower?")
+    done(here, chat)
+    at, newest = page(chat=chat), here.conversations.messages(chat)[0]
+    assert "The later questions are under another version of this one." in words(at)
+    press(at, f"show-later-{newest.id}")
+    shown = words(page(chat=chat))
+    assert "Bob did." in shown and "under another version" not in shown
+
+
+def test_an_answer_that_could_not_be_made_shorter_says_so(page: Page, here: Workspace):
+    first = tell(here, "Who built the castle?", "Ann did.")
+    chat = first.conversation_id
+    tell(here, "Make it shorter.", "Ann did.", chat=chat)
+    assert words(page(chat=chat)).count("It could not be made shorter") == 1
+    tell(here, "Who built the tower?", "Ann did.", chat=chat)
+    assert words(page(chat=chat)).count("It could not be made shorter") == 1
+
+
 def test_an_answer_is_made_again_beside_the_one_there_is(page: Page, here: Workspace):
     turn = tell(here, "Who built the castle?", "Ann did.", passages=[passage()])
     at = page(chat=turn.conversation_id)
