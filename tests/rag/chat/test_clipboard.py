@@ -12,6 +12,7 @@ from rag.chat.clipboard import (
     sourced_answer,
     sourced_html,
 )
+from rag.i18n import in_language
 from storage.records import CitationRecord, Message, PassageRecord
 
 TEXT = "iPhone sales fell to 39,669. Mac sales were 6,840."
@@ -64,6 +65,17 @@ def test_a_copy_as_markdown_has_footnotes_and_nothing_active():
     said, note = copied.split("\n\n")
     assert said.startswith("**Sales** fell !\\[x\\]") and said.endswith("[^1].")
     assert note == "[^1]: q3 \\[x\\].pdf, page 19: “iPhone sales fell to 39,669.”"
+
+
+def test_the_mark_of_a_footnote_stands_behind_bold_words():
+    assert footnoted_answer(answer("**Heron [1]** flies. **Mac** [1].")).startswith(
+        "**Heron** [^1] flies. **Mac** [^1]."
+    )
+
+
+def test_copied_words_stand_in_the_quotation_marks_of_the_page():
+    with in_language("ja"):
+        assert sourced_answer(answer("Sales fell [1].")).endswith("「iPhone sales fell to 39,669.」")
 
 
 def test_a_copy_with_sources_names_the_document_the_page_and_the_words_without_escapes():
