@@ -132,11 +132,12 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
         [record.name for record in records], DocumentFilter.of_pairs(now.filters), f"grid-filter-{key}"
     )
     if not any(picked.values()) and of == DocumentFilter():
+        readable = [record for record in records if record.state != "refused"]
         st.caption(
             ngettext(
                 "Nothing selected: the grid has all documents ({count} now), and new ones join.",
                 "Nothing selected: the grid has all documents ({count} now), and new ones join.",
-                len(records),
+                len(readable),
             )
         )
     return GridScope(picked["collections"], picked["documents"], picked["tags"], of.choices)

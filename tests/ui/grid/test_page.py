@@ -122,6 +122,15 @@ def test_rows_are_chosen_by_type_and_date_and_later_documents_join(dialog: Page,
     assert {row.document.id for row in here.grids.rows(grid.id)} == {lease, later}
 
 
+def test_documents_that_could_not_be_read_do_not_count_as_rows(
+    dialog: Page, here: Workspace, leases: list[str]
+):
+    broken = here.library.add("broken.pdf", b"%PDF-1.7 nothing")[0].id
+    list(here.library.read(broken))
+    at = dialog("rows", "new_grid(here, [])")
+    assert f"all documents ({len(leases)} now)" in " ".join(caption.value for caption in at.caption)
+
+
 def test_the_size_of_a_run_is_said_before_it(page: Page, here: Workspace, leases: list[str]):
     grid = here.grids.create("Leases", [BEGIN, RENT])
     at = page("grid", grid=grid.id)
