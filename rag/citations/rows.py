@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rag.citations.asked import SUPERLATIVE
 from rag.citations.logic import MODES, QUANTIFIERS, is_hedged
 from rag.citations.lookup import Reading, Span, TableText
-from rag.citations.tables import TableRow, rows
+from rag.citations.tables import HeadedRow, rows
 from rag.citations.words import content_words
 from rag.text.facts import negations
 
@@ -47,7 +47,7 @@ class _Row:
     """Row of a numbered passage with the content words that stand above its table."""
 
     number: int
-    row: TableRow
+    row: HeadedRow
     above: frozenset[str]
 
     @property
@@ -189,7 +189,7 @@ def _words(text: str) -> list[str]:
     return content_words(_IRREGULAR_WORD.sub(lambda found: _IRREGULAR[found[0].lower()], text))
 
 
-def _columns_of(word: str, row: TableRow) -> set[int]:
+def _columns_of(word: str, row: HeadedRow) -> set[int]:
     """Return the columns of a row whose headers have a word; where it is a header, only those."""
     heads = list(enumerate(row.head[: len(row.cells)]))
     return {n for n, head in heads if head == word} or {n for n, head in heads if _is_of(word, head)}

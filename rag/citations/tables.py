@@ -107,7 +107,7 @@ def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
 
 
 @dataclass(frozen=True)
-class TableRow:
+class HeadedRow:
     """Row of a Markdown table, `text[start:end]` of its passage, with its header; `table` counts the tables."""
 
     head: tuple[str, ...]
@@ -117,7 +117,7 @@ class TableRow:
     table: int
 
 
-def rows(text: str, above: str = "") -> list[TableRow]:
+def rows(text: str, above: str = "") -> list[HeadedRow]:
     r"""Return the rows of a passage's Markdown tables; `above` is the heading that stands over the passage.
 
     >>> [(row.head, row.cells) for row in rows("| Shift | Leader |\n|---|---|\n| C | Ines |")]
@@ -137,9 +137,9 @@ def rows(text: str, above: str = "") -> list[TableRow]:
     return found
 
 
-def _table_row(head: Sequence[str], line: _Line, table: int) -> TableRow:
+def _table_row(head: Sequence[str], line: _Line, table: int) -> HeadedRow:
     texts = tuple(cell for cell, _ in split_row(line.text))
-    return TableRow(tuple(head), texts, line.start, line.start + len(line.text), table)
+    return HeadedRow(tuple(head), texts, line.start, line.start + len(line.text), table)
 
 
 # Markdown tables
