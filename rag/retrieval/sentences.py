@@ -19,7 +19,6 @@ from rag.passage import Passage
 from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import QuestionType, has_amount, without_periods
 from rag.retrieval.table_rows import score_rows
-from rag.text import chunking
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
@@ -634,7 +633,7 @@ class _GrowingExcerpt:
     def __init__(self, passage: Passage, scores: "Mapping[_Sentence, float]"):
         self._passage = passage
         self._units, self._scores = list(scores), list(scores.values())
-        self._tables = chunking.tables(passage.text)
+        self._tables = read_tables(passage.text)
         self._run: range = range(0)
         self.score, first = max(((score, -at) for at, score in enumerate(self._scores)), default=(-inf, 0))
         self.next = -first if scores else None
@@ -694,8 +693,12 @@ class _GrowingExcerpt:
         return count_tokens("\n".join((*above, self._passage.text[start:end])))
 
     def _labels(self, start: int) -> tuple[str, ...]:
-        """Return what stands in the passage above an excerpt that begins within a table."""
-        return tuple(label for label in chunking.labels_above(self._tables, start) if label)
+        """Return caption and header of the table that an excerpt begins within; a column may have no name."""
+        table = next((one for one in self._tables if one.start < start < one.end), None)
+        if table is None:
+            return ()
+        caption = " ".join(self._passage.text[table.caption : table.start].split())
+        return (*([caption] if caption else []), " | ".join(table.header))
 
     def _span(self, run: range) -> tuple[int, int]:
         return (self._units[run[0]].start, self._units[run[-1]].end) if run else (0, 0)

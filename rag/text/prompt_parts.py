@@ -11,6 +11,7 @@ from rag.text.tables import cells, markdown_table
 _FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary|instructions)\b)", re.IGNORECASE)
 
 
+_RULE = re.compile(r"\|[ \t:|-]*-[ \t:|-]*(?:\n|\Z)")  # between a header and its rows
 FROM_PICTURE = "read from a picture by a model, not a quote"
 
 
@@ -25,11 +26,11 @@ def fenced(number: int, passage: Passage) -> str:
 
     One that begins within a table has its header at the end of its heading path, and is given under it.
 
-    >>> print(fenced(1, Passage("c", "d", "a.pdf", "", 2, "Rents > 2024 | 2025", 0, 9, "| Full | 64 | 69 |")))
+    >>> print(fenced(1, Passage("c", "d", "a.pdf", "", 2, "Rents > Plot | 2025", 0, 9, "| Full | 69 |")))
     <passage number="1" document="a.pdf" page="2" heading="Rents">
-    |  | 2024 | 2025 |
-    |---|---|---|
-    | Full | 64 | 69 |
+    | Plot | 2025 |
+    |---|---|
+    | Full | 69 |
     </passage>
     """
     path, header = _header_above(passage)
@@ -47,11 +48,12 @@ def fenced(number: int, passage: Passage) -> str:
 def _header_above(passage: Passage) -> tuple[str, str]:
     """Return the heading path of a passage, and the header of the table that it begins within, if it does.
 
-    The header is taken from the path.
+    The header is taken from the path, where it names all columns: of one that was cut, or that lacks names
+    which are empty, nobody knows which column a name is of.
     """
     path, _, last = passage.heading.rpartition(" > ")
-    named, row = last.split(" | "), passage.text.partition("\n")[0]
-    if len(named) < 2 or not row.startswith("|"):
+    named, (row, _, below) = last.split(" | "), passage.text.partition("\n")
+    if not row.startswith("|") or len(named) != len(cells(row)) or last.endswith("…") or _RULE.match(below):
         return passage.heading, ""
     return path, markdown_table(named, [cells(row)]).rpartition("\n")[0] + "\n"
 

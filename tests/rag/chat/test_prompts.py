@@ -82,6 +82,13 @@ def test_the_header_of_a_table_that_is_cut_stands_once_above_the_row_that_answer
     assert fenced(1, found).count("| Plot | 2024 | 2025 |\n|---|---|---|\n") == 1
 
 
+def test_a_column_without_a_name_keeps_its_place_in_a_header_that_was_cut_off():
+    rents = RENTS.replace("| Plot |", "|  |")
+    (found,) = best_excerpts("What is the rent for a double plot?", [passage(rents + FILLER * 12)], 40)
+    assert found is not None
+    assert "|  | 2024 | 2025 |\n|---|---|---|\n| Double | £120.00 | £128.00 |" in fenced(1, found)
+
+
 def test_each_passage_by_itself_is_cut_and_what_a_short_one_leaves_the_next_may_have():
     short, long = excerpts(ASKED, [passage("It rains."), passage(LEASE)])
     assert short.text == "It rains." and "31 May" in long.text

@@ -25,6 +25,21 @@ def test_a_passage_stands_in_its_fence_with_its_place():
     assert fenced(1, PASSAGE) == f"{OPENING}\nwords\n</passage>"
 
 
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("2024 | 2025", "| Full | 64 | 69 |"),
+        ("Office | 2024 | 2025", "| Hamburg | 3 | 4 | b |"),
+        ("Name | 2018 | Rent per mo…", "| Hamburg | 18 | 19 |"),
+        ("Terms | Conditions", "| Item | Price |\n| --- | --- |\n| Key | 20 |"),
+    ],
+    ids=["a name is empty", "the last name is empty", "cut", "a heading with a bar"],
+)
+def test_no_name_is_put_over_a_column_that_may_not_be_its_own(header: str, text: str):
+    shown = fenced(1, replace(PASSAGE, heading=f"Rents > {header}", text=text))
+    assert shown.endswith(f'heading="Rents › {header}">\n{text}\n</passage>')
+
+
 @pytest.mark.parametrize("closing", CLOSING)
 @pytest.mark.parametrize("field", ["text", "document", "heading", "about"])
 def test_nothing_in_a_passage_opens_or_closes_a_fence(field: str, closing: str):
