@@ -1,7 +1,9 @@
 """haiku.rag: its Python client, in a process of its own environment."""
 
 import json
+import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from benchmarks.product_steps.model_server import CHAT, EMBEDDING
 from benchmarks.product_steps.process import ProductFailed, Running, last_line
 from benchmarks.product_steps.product import SOURCES, Product
 
+CLOSING = 60.0  # seconds that it may take to end by itself
 CHILD = Path(__file__).with_name("haiku_child.py")
 
 
@@ -51,8 +54,9 @@ class HaikuRag(Product):
 
     def stop(self) -> None:
         if self.running is not None and self.running.process.stdin:
-            self.running.process.stdin.close()  # it closes its database and ends
-            self.running.process.wait(60)
+            self.running.process.stdin.close()  # it closes its database and ends, unless it is at work
+            with suppress(subprocess.TimeoutExpired):
+                self.running.process.wait(CLOSING)
         super().stop()
 
     def _call(self, step: str, **arguments: Any) -> Any:
