@@ -14,7 +14,7 @@ import psutil
 
 from benchmarks.product_steps.report import Spent
 
-START = 600.0  # seconds that a product may take until it can be asked
+START = 1800.0  # seconds that a product may take until it can be asked
 MARK = "FOOTNOTE_BENCHMARK_RUN"
 """Variable by which processes of a product are known, also those that leave its process tree."""
 PAUSE = 1.0  # seconds between two looks at the memory
