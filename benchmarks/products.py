@@ -39,11 +39,22 @@ from benchmarks.product_steps.report import Result, Spent, figures, times
 from benchmarks.product_steps.task import Task, draw, first_names, hits
 from benchmarks.product_steps.txtai import Txtai
 from rag.settings import default_model_cache
+from storage.errors import FootnoteError
 
 T = TypeVar("T")
 PRODUCTS: dict[str, type[Product]] = {
     kind.name: kind for kind in (Footnote, OpenWebUI, HaikuRag, Khoj, Txtai)
 }
+
+FAILURES = (
+    ProductFailed,
+    FootnoteError,
+    httpx.HTTPError,
+    subprocess.SubprocessError,
+    OSError,
+    KeyError,
+    ValueError,
+)
 
 
 @contextmanager
@@ -134,14 +145,7 @@ def run(name: str, task: Task, files: Sequence[Path], models: str, environments:
     try:
         product = kind(Place(environment.python(kind, environments), folder, models))
         return measure(product, task, files)
-    except (
-        ProductFailed,
-        httpx.HTTPError,
-        subprocess.CalledProcessError,
-        OSError,
-        KeyError,
-        ValueError,
-    ) as error:
+    except FAILURES as error:
         said = f"{type(error).__name__}: {error}. The last line of its log: {last_line(folder / 'log')}"
         return Result(name, environment.version(kind), failed=said)
 

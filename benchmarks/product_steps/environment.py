@@ -21,10 +21,8 @@ def python(product: type[Product], cache: Path) -> Path:
     if not product.packages:
         return Path(sys.executable)
     asked = list(product.packages)
-    folder = (
-        cache
-        / f"{product.name.replace(' ', '-')}-{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
-    )
+    digest = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]
+    folder = cache / f"{product.name.replace(' ', '-')}-{digest}"
     interpreter, ready, log = folder / "bin" / "python", folder / "ready", folder / "install.log"
     if not ready.exists():
         print(f"Installing {product.name} (minutes, once)", file=sys.stderr)
