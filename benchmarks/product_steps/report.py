@@ -58,6 +58,15 @@ def ratio(value: float, reference: Sequence[float]) -> str:
     )
 
 
+def megabytes(size: int) -> str:
+    """Return a size in millions of bytes.
+
+    >>> [megabytes(331_776), megabytes(1_123_180_544)]
+    ['0.3 MB', '1,123 MB']
+    """
+    return f"{size / 1e6:,.{1 if size < 10_000_000 else 0}f} MB"
+
+
 def times(results: Sequence[Result]) -> Iterator[str]:
     """Yield the table of times: `seconds / processor seconds` in multiples of Footnote's mean."""
     ran = [one for one in results if not one.failed]
@@ -84,7 +93,7 @@ def figures(results: Sequence[Result], questions: int) -> Iterator[str]:
     yield "|---|--:|--:|--:|---|--:|--:|"
     for one in results:
         if not one.failed:
-            sizes = [f"{size / 1e6:,.0f} MB" for size in (one.memory, one.disk)]
+            sizes = [megabytes(size) for size in (one.memory, one.disk)]
             cells = [str(one.among), str(one.first), str(one.again), "yes" if one.gone else "**no**", *sizes]
             yield f"| {one.title} | {' | '.join(cells)} |"
     for one in results:

@@ -84,7 +84,7 @@ def test_times_are_ratios_and_failures_are_sentences():
         "| Footnote | 1.1 / 1.0 | none | none | 1.0 / 1.0 | none |",
     ]
     lines = list(figures(results, 50))
-    assert lines[3] == "| Other 1.2 | 40 | 30 | 39 | **no** | 2,000 MB | 0 MB |"
+    assert lines[3] == "| Other 1.2 | 40 | 30 | 39 | **no** | 2,000 MB | 0.0 MB |"
     assert lines[-1] == "\nThird 3: it does not install: no wheel"
 
 
