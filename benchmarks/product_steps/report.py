@@ -48,7 +48,7 @@ def ratio(value: float, reference: Sequence[float]) -> str:
     """Return a value in multiples of the reference's mean.
 
     >>> [ratio(3.0, [1.0, 2.0]), ratio(0.01, [1.0]), ratio(30.0, [2.0]), ratio(1.0, [])]
-    ['2.0', '0.010', '15', '-']
+    ['2.0', '0.01', '15', '-']
     """
     if not reference or not mean(reference):
         return "-"
