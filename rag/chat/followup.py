@@ -54,6 +54,7 @@ MAX_MESSAGES = 20  # read beside the first question; older ones weigh less than 
 MAX_CHARS = 1000  # read of a message: an answer names its subject early
 
 _MARKER = re.compile(r"\s?\[\d{1,4}\]")
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")  # 371,205: an amount, and no name
 _WITH_TERMS = {"ko": ("{} ({})", ", "), "ja": ("{}（{}）", "、"), "zh": ("{}（{}）", "、")}
 
 log = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
             continue  # "tell me more" and "Summarise this document." name no subject
         seen: set[tuple[str, ...]] = {()}
         told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
-        words = list(nouns(_without_periods(told[:MAX_CHARS])))
+        words = list(nouns(_GROUPED.sub(" ", _without_periods(told[:MAX_CHARS]))))
         for position, word in enumerate(words) if role == "user" else _naming(words, stemming):
             key = tuple(tokens(word, stemming))
             if key in seen:

@@ -82,6 +82,7 @@ def test_a_word_between_two_carried_ones_is_carried_with_them():
         ("Profit in 2024?", "It was 4.", "And the costs?", "And the costs? (about Profit, 2024)"),
         ("What does clause 4 say?", "Nothing.", "And why?", "And why? (about clause 4)"),
         ("What does the 737 MAX cost?", "Nothing.", "And why?", "And why? (about 737 MAX)"),
+        ("入館者数は？", "| 入館者数 | 371,205 | 397,570 |", "なぜですか", "なぜですか（入館者数）"),
         (
             "이익은 얼마인가요?",
             "2024년에는 41억 원, 2023년에는 37억 원입니다.",
