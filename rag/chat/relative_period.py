@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rag.chat.corpus import History
 from rag.chat.small_talk import phrase_file
-from rag.text.dates import Period, find_periods, spoken_period
+from rag.text.dates import ERA_YEAR, Period, era_year, find_periods, spoken_period, year_of_era
 from rag.text.language import language
 
 MOST_CHARS = 80  # of a question that only asks for another period
@@ -34,14 +34,20 @@ def shifted(words: str, unit: str, by: int, code: str = "en") -> str:
 
     >>> shifted("July 1, 2023", "year", -1), shifted("the first quarter of 2023", "quarter", -1)
     ('July 1, 2022', 'Q4 2022')
+    >>> shifted("令和7年度", "year", -1, "ja"), shifted("令和元年", "year", -1, "ja")
+    ('令和6年度', '平成30年')
     """
     named = find_periods(words)
     if not named:
         return ""
     if unit == "quarter":
         return _quarter_on(named[0], by, code) if named[0].grain == "quarter" else ""
-    years = _YEAR.findall(words)
-    return _YEAR.sub(lambda year: str(int(year[0]) + by), words) if len(years) == 1 else ""
+    eras, years = ERA_YEAR.findall(words), _YEAR.findall(words)
+    if len(eras) + len(years) != 1:
+        return ""
+    if eras:
+        return ERA_YEAR.sub(lambda year: era_year(year_of_era(year["era"], year["eras"]) + by), words)
+    return _YEAR.sub(lambda year: str(int(year[0]) + by), words)
 
 
 def _quarter_on(period: Period, by: int, code: str) -> str:

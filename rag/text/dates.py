@@ -148,11 +148,32 @@ def _span(match: re.Match[str], year: int, months: tuple[int, int], label: str) 
     return Period(label, date(year, first, 1), end, match.start(), match.end(), fiscal)
 
 
+ERA_YEAR = re.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<eras>元|\d{{1,2}})(?!\d)")
+"""Year of a Japanese era: 令和7, 平成元."""
+
+
+def year_of_era(era: str, year: str) -> int:
+    """Return the year of an era by the common calendar, its first as "元" or 1.
+
+    >>> year_of_era("令和", "元"), year_of_era("平成", "30")
+    (2019, 2018)
+    """
+    return _ERAS[era] + (1 if year == "元" else int(year))
+
+
+def era_year(year: int) -> str:
+    """Return a year by its Japanese era, by the later of two that share it; empty before the first.
+
+    >>> era_year(2024), era_year(2019), era_year(2018), era_year(1850)
+    ('令和6', '令和元', '平成30', '')
+    """
+    era = next((name for name, before in _ERAS.items() if before < year), "")
+    return f"{era}{'元' if year - _ERAS[era] == 1 else year - _ERAS[era]}" if era else ""
+
+
 def _year(match: re.Match[str]) -> int:
     era = match.groupdict().get("era")
-    if era:
-        return _ERAS[era] + (1 if match["eras"] == "元" else int(match["eras"]))
-    return int(match["year"])
+    return year_of_era(era, match["eras"]) if era else int(match["year"])
 
 
 def _month_number(word: str) -> int:

@@ -19,6 +19,11 @@ ENGLISH = "What were the net sales in Q1 2023?"
         ("2023년 4분기 매출은 얼마인가요?", "다음 분기는요?", "2024년 1분기"),
         ("2025年の家賃はいくらですか。", "その前の年は？", "2024年"),
         ("2023年第1四半期の売上は？", "前の四半期は？", "2022年第4四半期"),
+        ("令和7年度の入館者数は？", "その前の年度は？", "令和6年度"),
+        ("令和7年度の入館者数は？", "前年度は？", "令和6年度"),
+        ("令和7年度の入館者数は？", "昨年度はどうでしたか。", "令和6年度"),
+        ("令和元年度の入館者数は？", "前年度は？", "平成30年度"),
+        ("平成30年の家賃は？", "翌年は？", "令和元年"),
     ],
 )
 def test_a_step_from_the_last_period_is_taken(first: str, then: str, meant: str):
@@ -44,6 +49,7 @@ def test_steps_add_up():
         "직전 해당 조항은요?",
         "충전년도는 언제인가요?",
         "11年前の契約は？",
+        "昨年度の貸出冊数は？",
         "What happened in the year before the merger?",
         "Is a notice one year before the end required?",
         "What is planned for next year?",
