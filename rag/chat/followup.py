@@ -22,6 +22,7 @@ from langchain_core.embeddings import Embeddings
 
 from rag.chat.corpus import History
 from rag.chat.relative_period import relative_period
+from rag.chat.replaced_term import named_alone
 from rag.chat.small_talk import is_continuation, phrase_file
 from rag.citations.quantities import quantities
 from rag.citations.support import declines
@@ -160,8 +161,7 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         if role == "user" and (is_continuation(content) or asks_for_overview(content)):
             continue  # "tell me more" and "Summarise this document." name no subject
         seen: set[tuple[str, ...]] = {()}
-        told = content if role == "user" else " ".join(stated_sentences(content[:MAX_CHARS]))
-        words = list(nouns(_GROUPED.sub(" ", _without_periods(told[:MAX_CHARS]))))
+        words = list(nouns(_told(role, content)))
         for position, word in enumerate(words) if role == "user" else _naming(words, stemming):
             key = tuple(tokens(word, stemming))
             if key in seen:
@@ -175,6 +175,15 @@ def _terms(history: History, rarity: Rarity | None, stemming: str) -> dict[tuple
         for key, term in terms.items():
             term.weight *= max(0.0, sum(map(rarity, key)) / len(key)) ** RARITY_POWER
     return terms
+
+
+def _told(role: str, content: str) -> str:
+    """Return the words of a message that may name a subject: not the form of "And for managers?"."""
+    if role == "user":
+        told = named_alone(content) or content
+    else:
+        told = " ".join(stated_sentences(content[:MAX_CHARS]))
+    return _GROUPED.sub(" ", _without_periods(told[:MAX_CHARS]))
 
 
 def _naming(words: Sequence[str], stemming: str) -> Iterator[tuple[int, str]]:

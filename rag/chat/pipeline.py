@@ -361,6 +361,7 @@ class RagPipeline:
             rarity=self.corpus.rarity,
             embedder=self.embedder,
             seconds=self.rephrase_seconds,
+            texts=self.corpus.texts_about,
             cancelled=turn.cancelled,
         )
         if standalone.alone is not None and self.llm is None and self._answers_alone(standalone.alone):

@@ -29,6 +29,15 @@ def relative_period(question: str, history: History) -> str:
     return shifted(_last_named([content for role, content in history if role == "user"]), unit, by, code)
 
 
+def is_step(question: str) -> bool:
+    """Return True for a question that only names a period before or after another one.
+
+    >>> is_step("And the year before?"), is_step("And the deposit?")
+    (True, False)
+    """
+    return _step(question, language(question)) is not None
+
+
 def shifted(words: str, unit: str, by: int, code: str = "en") -> str:
     """Return the words of a period that lies so many years or quarters on; empty where that is not known.
 

@@ -20,6 +20,7 @@ from rag.chat.corpus import History
 from rag.chat.followup import context_need, stated_sentences, with_terms
 from rag.chat.prompts import condense_messages, fitting_turns
 from rag.chat.relative_period import relative_period
+from rag.chat.replaced_term import TextsAbout, no_texts, with_replaced_term, with_replaced_terms
 from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
 from rag.errors import Cancelled, LLMError
@@ -82,12 +83,14 @@ def make_standalone(
     embedder: Embeddings | None = None,
     seconds: float = REWRITE_SECONDS,
     reworkable: bool = False,
+    texts: TextsAbout = no_texts,
     cancelled: Callable[[], bool] = never,
 ) -> StandaloneQuestion:
     """Return the standalone form of a question; raises Cancelled.
 
     A model, where there is one, is asked for every question with a history, for at most `seconds`. With
     `reworkable` it may reply that the question asks to rework an answer; a small one is not asked for that.
+    `texts` tells which term of the last question another one replaces.
 
     >>> said = [("user", "Who is Albert Einstein?")]
     >>> make_standalone("And where was he born?", said).text
@@ -103,6 +106,10 @@ def make_standalone(
         return StandaloneQuestion(question, (QueryVariant(question),), note, rework)
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
+    history = with_replaced_terms(history, texts, embedder)
+    if meant := with_replaced_term(question, _first_of("user", reversed(history)), texts, embedder):
+        both = (QueryVariant(meant), QueryVariant(question, VARIANT_WEIGHT, TYPED))
+        return StandaloneQuestion(meant, both, note)
     completed = with_terms(question, history, rarity)
     shifted = bool(relative_period(question, history))
     need = "sure" if shifted else context_need(question, completed, embedder)
