@@ -382,8 +382,14 @@ def _with_head(a: str, b: str, code: str, texts: TextsAbout) -> str:
     """Return the first side with the words that both share: "iPhone net sales" of "iPhone and Mac net sales".
 
     They are the most words at the end of the second side that the documents use after the first, too;
-    else a plural: "query" and "path parameters".
+    else a plural: "query" and "path parameters". A period named by today has what the other one has.
+
+    >>> _with_head("昨年", "今年の入館者数", "ja", no_texts), _with_head("작년", "올해 매출", "ko", no_texts)
+    ('昨年の入館者数', '작년 매출')
     """
+    period = _patterns(code)["spoken_period"]
+    if period.fullmatch(a) and (found := period.match(b)):
+        return a + b[found.end() :]
     for head in _heads(b, code):
         known = texts(f"{a} {head}")
         for side in (f"{a}{head}", f"{a} {head}"):

@@ -72,6 +72,13 @@ def asked(pipeline: RagPipeline, question: str, **options: object) -> tuple[Plan
         ("What is CORS? How is it enabled?", ["What is CORS?", "How is it enabled? (about CORS)"]),
         ("What was the rent in May 2021 and how much was paid?", 2),
         ("useState와 useReducer의 차이점은 무엇인가요?", ["useState", "useReducer"]),
+        ("昨年と今年の入館者数を比べて", ["昨年の入館者数", "今年の入館者数"]),
+        ("昨年度と今年度の貸出冊数を比較してください", ["昨年度の貸出冊数", "今年度の貸出冊数"]),
+        ("작년과 올해 매출을 비교해줘", ["작년 매출", "올해 매출"]),
+        (
+            "Compare last year's and this year's attendance.",
+            ["Last year's attendance", "This year's attendance"],
+        ),
         ("state는 무엇이고 언제 업데이트되나요?", ["state는 무엇인가요?", "언제 업데이트되나요? (state)"]),
         ("賃料と敷金の違いは何ですか?", ["賃料", "敷金"]),
         (
