@@ -24,7 +24,7 @@ from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
 from rag.text.markers import inert
 from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
-from rag.text.tokenize import Rarity, tokens
+from rag.text.tokenize import Rarity, named_letters, tokens
 
 _log = logging.getLogger(__name__)
 
@@ -486,7 +486,7 @@ def _weights(question: str, rarity: Rarity) -> dict[str, float]:
         * (LIGHT_WEIGHT if word in LIGHT else 1.0)
         * (GRAMMAR_WEIGHT if word in outside else 1.0)
         * substance(word)
-        for word in frozenset(tokens(question)) - _REQUEST
+        for word in frozenset([*tokens(question), *named_letters(question)]) - _REQUEST
     }
 
 

@@ -26,7 +26,7 @@ from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
 from rag.text.tables import cells, read_tables
-from rag.text.tokenize import Rarity, tokens
+from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
 _BREAK = re.compile(r"\n|(?<=[,;:、，；|])|(?<=\s)")
@@ -287,11 +287,11 @@ def _cosine(passage: Passage) -> float:
 
 
 def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
-    tables = read_tables(passage.text)
+    tables, code = read_tables(passage.text), word_language(passage.text)
     for start, end in sentences(passage.text):
         text = passage.text[start:end]
         table = next((one for one in tables if one.caption <= start < one.end and one.rows), None)
-        if not (words := frozenset(tokens(with_quarter_words(text)))):
+        if not (words := _words(text, code)):
             continue
         row = cells(text) if text.startswith("|") else ()
         is_section = bool(row) and not any(row[1:])
@@ -300,10 +300,15 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
         above = "" if above_rows else above
-        header = frozenset(tokens(with_quarter_words(above)))
+        header = _words(above, code)
         heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1)
         is_heading = heading is not None and not _states(heading[1])
         yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows)
+
+
+def _words(text: str, code: str) -> frozenset[str]:
+    """Return the words of a part of a passage in its language: a short row does not show its own."""
+    return frozenset([*tokens(with_quarter_words(text), code), *named_letters(text)])
 
 
 _Chosen = tuple[_Sentence, _Sentence, _Sentence, float]
@@ -443,7 +448,7 @@ class _Scorer:
         self._question = question
         self._asked = QuestionType(question)
         named = without_periods(question) if self._asked.is_figure else question
-        asked = tokens(with_quarter_words(named))
+        asked = [*tokens(with_quarter_words(named)), *named_letters(named)]
         seen = Counter(word for unit in units for word in unit.said)
         self.weight: dict[str, float] = {
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)

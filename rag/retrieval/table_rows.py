@@ -14,7 +14,7 @@ from math import log, sqrt
 from rag.passage import Passage
 from rag.text.dates import with_quarter_words
 from rag.text.tables import TableBlock, TableRow, read_tables, rows
-from rag.text.tokenize import tokens
+from rag.text.tokenize import named_letters, tokens, word_language
 
 PART = 0.9
 """Factor of a row under a section that is not asked for: the figure of one region, not of all."""
@@ -50,15 +50,16 @@ def labelled_rows(passage: Passage) -> list[LabelledRow]:
     tables = read_tables(passage.text)
     first = tables[0].start if tables else len(passage.text)
     begun = list(rows(passage.text, 0, first))  # of a table that begins before the passage
-    heading = _words(passage.heading)
-    found = list(_labelled(begun, heading))
+    code = word_language(passage.text)
+    heading = _words(passage.heading, code)
+    found = list(_labelled(begun, heading, code))
     for table in tables:
-        found += _labelled(table.rows, heading | _words(_naming(passage.text, table)))
+        found += _labelled(table.rows, heading | _words(_naming(passage.text, table), code), code)
     return found
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(tokens(with_quarter_words(text)))
+def _words(text: str, code: str | None = None) -> frozenset[str]:
+    return frozenset([*tokens(with_quarter_words(text), code), *named_letters(text)])
 
 
 def _naming(text: str, table: TableBlock) -> str:
@@ -67,10 +68,10 @@ def _naming(text: str, table: TableBlock) -> str:
     return f"{above.rpartition('|')[2]} {' '.join(table.header)}"
 
 
-def _labelled(found: Sequence[TableRow], above: frozenset[str]) -> Iterator[LabelledRow]:
+def _labelled(found: Sequence[TableRow], above: frozenset[str], code: str) -> Iterator[LabelledRow]:
     section = frozenset[str]()
     for row in found:
-        label = _words(row.cells[0])
+        label = _words(f"| {row.cells[0]} |", code)
         if not any(row.cells[1:]):
             section = label
         elif label and any(_DIGIT.search(cell) for cell in row.cells[1:]):

@@ -209,6 +209,20 @@ def tokens(text: str, language: str | None = None) -> list[str]:
     return [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, [code], _pairs)]
 
 
+_NAMED_LETTER = re.compile(r"(?<=[a-z]\s)[A-HJ-Z](?=\s*(?:[?!.,;:)|]|$|\s[a-z]))|(?<=\|\s)[A-Z](?=\s*\|)")
+
+
+def named_letters(text: str) -> list[str]:
+    """Return capitals that name something: alone after a word, or alone in a cell of a table.
+
+    They are often stop words ("a"), and no word of `tokens`. "I" is none outside of a cell.
+
+    >>> named_letters("When does shift A start?"), named_letters("| D | 20:00 |"), named_letters("Can I?")
+    (['a'], ['d'], [])
+    """
+    return [letter.lower() for letter in _NAMED_LETTER.findall(text)]
+
+
 def index_tokens(text: str, language: str, analysers: Iterable[Analyser] = ()) -> list[str]:
     """Return the tokens under which a text is indexed: `tokens`, and what else a question may ask for.
 

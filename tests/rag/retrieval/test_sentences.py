@@ -180,3 +180,27 @@ def test_a_row_that_answers_is_not_followed_by_text_about_something_else():
         "Submit claims within 60 days of the end of the trip. Receipts are needed for every item above £10."
     )
     assert quotes("How many drills do we have?", table, FILLER, policy) == [drill]
+
+
+ROTA = (
+    "The leader of each shift keeps the keys.\n\n| Shift | Hours | Leader |\n|---|---|---|\n"
+    "| A | 06:00–11:00 | Paul Weir |\n| C | 17:00–20:00 | Ines Duarte |\n| D | 20:00–23:00 | Ola Berg |"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("Who leads shift A?", "| A | 06:00–11:00 | Paul Weir |"),
+        ("When does shift C start?", "| C | 17:00–20:00 | Ines Duarte |"),
+        ("When does shift D start?", "| D | 20:00–23:00 | Ola Berg |"),
+    ],
+)
+def test_a_row_is_found_by_the_letter_that_names_it(question: str, row: str):
+    assert quotes(question, ROTA)[0] == row
+
+
+def test_a_letter_names_a_thing_in_a_sentence():
+    told = "Appendix B lists the alarms. Appendix D lists the keys. Appendix E lists the lamps."
+    best = extract("What is listed in appendix D?", [passage(told)])[0]
+    assert told[best.best_start : best.best_end] == "Appendix D lists the keys."
