@@ -92,6 +92,35 @@ def has_amount(text: str) -> bool:
     return _AMOUNT.search(text) is not None
 
 
+_ASKS_AMOUNT = re.compile(
+    r"\bhow much (?:did|does|do|is|was|were|are|will|has|have)\b|얼마(?!나)|いくら", re.IGNORECASE
+)
+_DAY_OF_MONTH = re.compile(
+    r"\d{1,2}\s?[月월](?:\s?\d{1,2}\s?[日일])?"
+    r"|\b\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?(?:January|February|March|April|May|June|July|August|September|October"
+    r"|November|December)\b|\b(?:January|February|March|April|May|June|July|August|September|October|November"
+    r"|December)\s\d{1,2}\b"
+)
+
+
+def asks_amount(question: str) -> bool:
+    """Return True for a question that asks for an amount.
+
+    >>> [asks_amount(one) for one in ("How much did it cost?", "いくらですか", "얼마나 걸리나요?")]
+    [True, True, False]
+    """
+    return _ASKS_AMOUNT.search(question) is not None
+
+
+def has_only_dates(text: str) -> bool:
+    """Return True for a text without numbers other than those of dates.
+
+    >>> has_only_dates("9月26日に完了した。"), has_only_dates("It was sold for 900 euros in May 2024.")
+    (True, False)
+    """
+    return not numbers(_DAY_OF_MONTH.sub(" ", without_periods(text)))
+
+
 def defined_thing(question: str) -> str:
     """Return the thing that a question asks to define; empty for another question.
 

@@ -17,7 +17,13 @@ from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
 from rag.retrieval.amounts import named_amounts
-from rag.retrieval.question_type import QuestionType, has_amount, without_periods
+from rag.retrieval.question_type import (
+    QuestionType,
+    asks_amount,
+    has_amount,
+    has_only_dates,
+    without_periods,
+)
 from rag.retrieval.table_rows import score_rows
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
@@ -210,7 +216,7 @@ def extract(
             best.end,
         )
         for best, first, last, score in _with_amounts(
-            islice(_best(units, passages, scores), 1 + others),
+            _amount_first(question, list(islice(_best(units, passages, scores), 1 + others)), units),
             units,
             scores,
             named_amounts(question, passages, rarity),
@@ -313,6 +319,33 @@ def _words(text: str, code: str) -> frozenset[str]:
 
 _Chosen = tuple[_Sentence, _Sentence, _Sentence, float]
 """Sentence of an answer, the first and the last of those around it, and its score."""
+
+
+def _amount_first(question: str, chosen: Sequence[_Chosen], units: Sequence[_Sentence]) -> Sequence[_Chosen]:
+    """Return the best sentences; an amount that is asked for, beside the first one, is quoted with it.
+
+    "The path was painted on 26 September. It cost 900." names what was asked about in one sentence, and the
+    amount in the next.
+    """
+    if not chosen or not asks_amount(question):
+        return chosen
+    best, first, last, score = chosen[0]
+    said = [unit for unit in units if unit.number == best.number and first.start <= unit.start <= last.start]
+    if any(unit.is_row or not has_only_dates(unit.text) for unit in said):
+        return chosen
+    at = units.index(last) + 1
+    after = units[at] if at < len(units) else None
+    if (
+        after is None
+        or after.number != best.number
+        or after.is_row
+        or after.is_heading
+        or not has_amount(after.text)
+    ):
+        return chosen
+    if width(best.text) + width(after.text) > WIDEST:
+        return chosen
+    return [(after, best, after, score), *(each for each in chosen[1:] if each[0] != after)]
 
 
 def _with_amounts(

@@ -204,3 +204,37 @@ def test_a_letter_names_a_thing_in_a_sentence():
     told = "Appendix B lists the alarms. Appendix D lists the keys. Appendix E lists the lamps."
     best = extract("What is listed in appendix D?", [passage(told)])[0]
     assert told[best.best_start : best.best_end] == "Appendix D lists the keys."
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "amount"),
+    [
+        (
+            "再塗装はいくらかかりましたか。",
+            "通路の再塗装は、9月26日に完了した。費用は48万円で、予算の55万円以内に収まった。",
+            "費用は48万円で、予算の55万円以内に収まった。",
+        ),
+        (
+            "지붕 수리에 얼마가 들었나요?",
+            "지붕 수리는 9월 26일에 끝났다. 비용은 48만 원이었다.",
+            "비용은 48만 원이었다.",
+        ),
+        (
+            "How much did the repair of the roof cost?",
+            "The repair of the roof ended on 26 September. The builder was paid £480.",
+            "The builder was paid £480.",
+        ),
+    ],
+)
+def test_an_amount_after_the_sentence_that_names_its_subject_is_the_answer(
+    question: str, told: str, amount: str
+):
+    best = extract(question, [passage(f"{told} {FILLER}")])[0]
+    assert told[best.start : best.end] == told
+    assert told[best.best_start : best.best_end] == amount
+
+
+def test_a_sentence_with_the_amount_needs_no_other():
+    told = "The rent is 900 euros. The deposit is £1,800."
+    best = extract("How much is the rent?", [passage(told)])[0]
+    assert told[best.best_start : best.best_end] == "The rent is 900 euros."
