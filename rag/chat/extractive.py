@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.replaced_term import named_alone
 from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
 from rag.citations.cite import Citation
@@ -19,7 +20,7 @@ from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, extract, grammar, sentence_words, substance
 from rag.retrieval.spelling import corrected
-from rag.text.dates import with_quarter_words
+from rag.text.dates import is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
 from rag.text.markers import inert
@@ -412,7 +413,7 @@ def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) ->
     passage = passages[picks[0].number - 1]
     quoted = passage.text[picks[0].start : picks[0].end]
     told = passage.text if quoted.startswith("|") else quoted
-    return own.isdisjoint(frozenset(tokens(told)) | _title(passage))
+    return own.isdisjoint(frozenset(tokens(with_quarter_words(told))) | _title(passage))
 
 
 def answers_alone(
@@ -423,9 +424,13 @@ def answers_alone(
 ) -> bool:
     """Return True where passages found by a question alone answer it, so that it needs no conversation.
 
-    It names a subject, the sentence quoted first has all of it and is clear, and no other document has it:
-    of two leases that state a rent, the one that was talked about is meant.
+    It asks something itself and names a subject, the sentence quoted first has all of it and is clear, and no
+    other document has it: of two leases that state a rent, the one that was talked about is meant. "Hamburg?"
+    and "What about Hamburg?" ask what was asked before.
     """
+    asking = phrase_file(language(question))["steps"]["question"]
+    if named_alone(question) or not re.search(asking, question, re.IGNORECASE):
+        return False
     subject = _subject(question)
     told_by = {
         passage.document_id
@@ -442,10 +447,14 @@ def answers_alone(
 
 
 def _subject(question: str) -> frozenset[str]:
-    """Return the words of a question that name its subject: those of its nouns but for the asking ones."""
+    """Return the words of a question that name its subject: those of its nouns but for the asking ones.
+
+    A period is no subject.
+    """
     asking = phrase_file(language(question))["question_words"]
     named = (noun for noun in nouns(without_periods(question)) if noun not in asking)
-    return frozenset(tokens(with_quarter_words(" ".join(named)))) - _REQUEST - LIGHT
+    words = tokens(with_quarter_words(" ".join(named)))
+    return frozenset(word for word in words if not is_quarter_word(word)) - _REQUEST - LIGHT
 
 
 def is_clear(

@@ -21,6 +21,10 @@ MAX_NAMES = 20  # documents named in the reply to "Which documents do I have?"; 
 
 _REPLIES = ("capabilities", "thanks", "farewell", "greeting")  # the first that occurs is answered
 _CLAUSES = re.compile(r"[.,!?;:~…。、！，？；：\n]+")
+_KINDS = (
+    *("greeting", "thanks", "farewell", "acknowledgement", "assent", "request", "continuation"),
+    *("capabilities", "documents"),
+)
 
 
 def reply_to(
@@ -99,9 +103,8 @@ def _phrases() -> dict[str, tuple[str, str]]:
     return {
         _normalised(text): (kind, code)
         for code in LANGUAGES
-        for kind, texts in phrase_file(code).items()
-        if kind not in ("question_words", "replies", "rework", "points_back", "pronouns")
-        for text in texts
+        for kind in _KINDS
+        for text in phrase_file(code)[kind]
     }
 
 

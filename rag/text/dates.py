@@ -113,6 +113,9 @@ def find_quarters(text: str) -> list[Period]:
     return _found(text, [pattern for pattern in _PATTERNS if pattern[1] is _quarter])
 
 
+_QUARTER_WORD = re.compile("quarter[1-4]")
+
+
 def with_quarter_words(text: str) -> str:
     """Return a text in which each quarter is one word, however it is named; a year beside it stays.
 
@@ -123,6 +126,11 @@ def with_quarter_words(text: str) -> str:
     ['In  quarter3  and the  quarter1  of 2024', ' quarter3 の売上']
     """
     return _QUARTER_NAME.sub(_quarter_word, text)
+
+
+def is_quarter_word(word: str) -> bool:
+    """Return True for a word that `with_quarter_words` puts in a quarter's place."""
+    return _QUARTER_WORD.fullmatch(word) is not None
 
 
 def _quarter_word(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.chat.answer import Condensed
+from rag.chat.answer import Condensed, Done
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.jobs import never
@@ -20,6 +20,13 @@ DOCUMENTS = {
     "| Day | On duty |\n|---|---|\n| Monday | Ann Lee |\n| Tuesday | Tom Berg |\n",
     "안내.md": "# 직원 안내서\n\n연차 휴가는 1년에 15일이다. 남은 연차는 다음 해 3월 31일에 없어진다.\n",
     "임대차.md": "# 임대차 계약서\n\n월세는 2025년에 80만 원이다. 보증금은 5천만 원이다.\n",
+    "offices.md": "# Offices\n\nThe manager of the Berlin office is Ida Roth. "
+    "The rent of the Hamburg office is 1,100 euros. The manager of the Hamburg office is Karl Stein.\n",
+    "지점.md": "# 지점\n\n서울 지점장은 김영수이다. 부산 지점은 1998년에 문을 열었다. "
+    "부산 지점장은 박민수이다.\n",
+    "支店.md": "# 支店\n\n山田の給与は31万円である。高橋は月曜日の当番である。高橋の給与は34万円である。\n",
+    "quarters.md": "# Quarters\n\nIn Q1, staff costs were 6 million euros. "
+    "In Q3, staff costs were 7 million euros. Harbour revenue was 27 million euros in Q3.\n",
     "手引.md": "# 社員の手引き\n\n有給休暇は年に20日である。残った休暇は翌年3月31日に消える。\n",
     "賃貸借.md": "# 賃貸借契約書\n\n家賃は2025年に月8万円である。敷金は16万円である。\n",
 }
@@ -78,6 +85,26 @@ def test_a_question_that_finds_its_own_answer_gets_no_terms(
 )
 def test_a_follow_up_gets_terms(library: Library, history: Sequence[tuple[str, str]], question: str):
     assert searched(library, question, history) != question
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "answer"),
+    [
+        ("Who is the manager of the Berlin office?", "Hamburg?", "Karl Stein"),
+        ("Who is the manager of the Berlin office?", "What about Hamburg?", "Karl Stein"),
+        ("서울 지점장은 누구인가요?", "부산은?", "박민수"),
+        ("山田の給与はいくらですか", "高橋は?", "34万円"),
+        ("What were staff costs in Q1?", "And Q3?", "7 million"),
+    ],
+)
+def test_a_follow_up_that_only_names_another_thing_asks_what_was_asked_before(
+    library: Library, asked: str, question: str, answer: str
+):
+    pipeline = make_pipeline(Settings(), library, None)
+    first = next(event for event in pipeline.ask(asked, (), never) if isinstance(event, Done))
+    history = [("user", asked), ("assistant", first.text)]
+    told = next(event for event in pipeline.ask(question, history, never) if isinstance(event, Done))
+    assert answer in "".join(told.text.split("\n\n")[:2])
 
 
 def test_of_two_documents_that_answer_the_one_that_was_talked_about_is_meant(library: Library):

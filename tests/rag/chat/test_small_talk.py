@@ -81,6 +81,7 @@ def test_without_documents_the_reason_is_told():
         "はい、では費用は?",
         "?!",
         "",
+        *("Question?", "R", "부", "時"),
     ],
 )
 def test_a_question_is_no_small_talk(question: str):
