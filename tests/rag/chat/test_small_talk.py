@@ -7,6 +7,7 @@ from rag.chat.small_talk import (
     MAX_NAMES,
     accepts_offer,
     is_continuation,
+    is_small_talk,
     nothing_to_search,
     phrase_file,
     reply_to,
@@ -85,7 +86,7 @@ def test_without_documents_the_reason_is_told():
     ],
 )
 def test_a_question_is_no_small_talk(question: str):
-    assert reply_to(question) is None
+    assert reply_to(question) is None and not is_small_talk(question)
 
 
 @pytest.mark.parametrize(
