@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rag.text.language import language
 from rag.text.sentences import sentences
-from rag.text.tables import TableBlock, read_tables
+from rag.text.tables import TableBlock, read_tables, whole_caption
 
 MOST_WORDS = 11  # of a subject
 LONGEST = 160  # characters of a question
@@ -340,7 +340,7 @@ _WHOLE = re.compile(r"^\d{1,3}(?:,\d{3})*$|^\d+$")
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 LONGEST_NAME = 60  # characters of a row's name
 
-# English: a measure was, a count is asked for by "how many". Other names give no question.
+# English: a measure was, a count of things is asked for by "how many". Other names give no question.
 _SEASON = "Spring|Summer|Autumn|Fall|Winter"
 _PERIOD = re.compile(
     rf"(?:(?:Q[1-4]|H[12]|FY|{_SEASON}|{_MONTH})[ -]?)?{_YEAR}|Q[1-4]|{_SEASON}|{_MONTH}"
@@ -351,28 +351,63 @@ _PERIOD = re.compile(
 )
 _MEASURE = re.compile(
     r"(?:[A-Za-z]+ ){0,3}"
-    r"(?:revenue|sales|income|earnings|profit|loss|margin|expenses?|costs?|price|rate|ratio|fee|rent|salary"
-    r"|budget|balance|debt|assets|liabilities|turnover|spending|population|headcount|total|average|share|weight"
-    r"|height|length|width|depth|area|distance|capacity|duration|speed|temperature|rainfall|score|deposit|tax)",
+    r"(?:revenues?|sales|incomes?|earnings|profits?|loss(?:es)?|margins?|expenses?|costs?|prices?|rates?|ratios?"
+    r"|fees?|rents?|salar(?:y|ies)|wages|budgets?|balances?|debts?|assets|liabilities|turnover|spending|population"
+    r"|headcount|total|average|share|weight|height|length|width|depth|area|distance|capacity|duration|speed"
+    r"|temperature|rainfall|scores?|deposits?|tax(?:es)?|dividends|proceeds|inventories|receivables|borrowings)",
     re.I,
 )
-_WERE = re.compile(r"(?:sales|earnings|expenses|costs|assets|liabilities)\Z", re.I)
-_DEEDS = r"[a-z]+ed|sold|built|made|held|lost|won|born|paid|sent|bought|taken"
+_OF_ANOTHER = re.compile(r" (?:per|of|for|from|before|after|on|in) ")
+_DEEDS = (
+    "sold|served|built|handled|shipped|delivered|produced|hired|opened|closed|treated|issued|repurchased|employed"
+    "|trained|enrolled|admitted|sent|lost|won|born|bought|planted|repaired|rented|carried|printed|registered"
+    "|completed|signed|filed|resolved|granted|downloaded|planned|cancelled|canceled|visited|examined|inspected"
+)
+_THINGS = re.compile(
+    r"(?:[A-Za-z]+ )?(?:people|employees|customers|users|visitors|passengers|patients|students|pupils"
+    r"|teachers|members|subscribers|guests|participants|volunteers|applicants|residents|households|nurses|doctors"
+    r"|workers|containers|ships|vessels|vehicles|cars|trucks|buses|trains|bicycles|flights|trips|stores|shops"
+    r"|restaurants|schools|hospitals|warehouses|branches|offices|houses|homes|rooms|beds|orders|meals|tickets|visits|books"
+    r"|trees|invoices|contracts|projects|complaints|accidents|incidents|cases|births|deaths|downloads|events)",
+    re.I,
+)
+_NOT_THINGS = re.compile(
+    r"(?:[A-Za-z]+ )?(?:services|products|goods|securities|investments|bonds|loans|funds|payments|payables"
+    r"|benefits|others|operations|activities|americas|states|netherlands|philippines|emirates)",
+    re.I,
+)
+_COUNT_UNIT = re.compile(r"\b(?:units|pieces|pcs|number|count)\b", re.I)
+_OTHER_UNIT = re.compile(
+    r"[$€£¥₩%]|\b(?:dollars?|euros?|pounds?|yen|won|USD|EUR|GBP|CHF|JPY|KRW|per ?cent)\b", re.I
+)
 _COUNTED = re.compile(
     rf"(?P<noun>(?:[A-Za-z]+ )?[A-Za-z]{{2,}}[^su\W]s|people)(?: (?P<done>{_DEEDS}))?", re.I
 )
 
 
-def _of_cell_english(row: str, column: str, value: str, text: str) -> str:
+@dataclass(frozen=True)
+class _Cell:
+    """Number of a table by the names of its row and column, and the words that may state its unit."""
+
+    row: str
+    column: str
+    value: str
+    unit: str
+    text: str
+
+
+def _of_cell_english(cell: _Cell) -> str:
+    row, column = cell.row, cell.column
     when, what = (column, row) if _PERIOD.fullmatch(column) else (row, column)
     if period := _PERIOD.fullmatch(when):
-        return _in_period(what, period, value)
+        return _in_period(what, period, cell)
     if _PERIOD.fullmatch(what) or _COUNTED.fullmatch(row) or not _MEASURE.fullmatch(column):
         return ""
-    return f"What {_be(column, 'are', 'is')} the {column.lower()} of {_in_sentence(row, text)}?"
+    names = " ".join(map(_small, column.split(" ")))
+    return f"What {_be(column, 'are', 'is')} the {names} of {_in_sentence(row, cell.text)}?"
 
 
-def _in_period(what: str, period: re.Match[str], value: str) -> str:
+def _in_period(what: str, period: re.Match[str], cell: _Cell) -> str:
     when = period[0]
     if period["day"]:
         when = f"on {when}"
@@ -381,15 +416,39 @@ def _in_period(what: str, period: re.Match[str], value: str) -> str:
     else:
         when = f"in {when}"
     if _MEASURE.fullmatch(what):
-        return f"What {_be(what, 'were', 'was')} {what[0].lower()}{what[1:]} {when}?"
+        return f"What {_be(what, 'were', 'was')} {_small(what)} {when}?"
     counted = _COUNTED.fullmatch(what)
-    if counted is None or not _WHOLE.match(value):
+    if counted is None or not _WHOLE.match(cell.value) or not _is_count(counted, cell.unit):
         return ""
-    return f"How many {counted['noun'].lower()} were {(counted['done'] or 'there').lower()} {when}?"
+    noun = " ".join(map(_small, counted["noun"].split(" "))).removeprefix("total ")
+    return f"How many {noun} were {(counted['done'] or 'there').lower()} {when}?"
+
+
+def _is_count(counted: re.Match[str], unit: str) -> bool:
+    """Tell if a number counts what its name says: by a deed, the thing, or a unit, and in no currency."""
+    noun = counted["noun"]
+    if _OTHER_UNIT.search(unit) or _MEASURE.fullmatch(noun) or _NOT_THINGS.fullmatch(noun):
+        return False
+    return bool(counted["done"] or _THINGS.fullmatch(noun) or _COUNT_UNIT.search(unit))
+
+
+def _small(name: str) -> str:
+    """Return a name without the capital of a beginning; an acronym keeps its capitals.
+
+    >>> _small("Net sales"), _small("EBITDA margin"), _small("US sales")
+    ('net sales', 'EBITDA margin', 'US sales')
+    """
+    return f"{name[0].lower()}{name[1:]}" if name[1:2].islower() else name
 
 
 def _be(measure: str, many: str, one: str) -> str:
-    return many if _WERE.search(measure) else one
+    """Return the form of "be" for a measure, by its head.
+
+    >>> _be("Net revenues", "were", "was"), _be("Cost of sales", "were", "was"), _be("Loss", "were", "was")
+    ('were', 'was', 'was')
+    """
+    head = _OF_ANOTHER.split(measure.lower())[0]
+    return many if head.endswith("s") and not head.endswith("ss") else one
 
 
 # Korean and Japanese: the name of a measure tells how it is asked for; a period stands before it.
@@ -413,7 +472,8 @@ _JAPANESE_MEASURE = re.compile(
 )
 
 
-def _of_cell_korean(row: str, column: str, _value: str, _text: str) -> str:
+def _of_cell_korean(cell: _Cell) -> str:
+    row, column = cell.row, cell.column
     when, what = (column, row) if _KOREAN_PERIOD.fullmatch(column) else (row, column)
     if not _KOREAN_MEASURE.fullmatch(what) or _KOREAN_MEASURE.fullmatch(when):
         return ""
@@ -421,7 +481,8 @@ def _of_cell_korean(row: str, column: str, _value: str, _text: str) -> str:
     return f"{joined}{_as_topic(what)} 얼마입니까?"
 
 
-def _of_cell_japanese(row: str, column: str, _value: str, _text: str) -> str:
+def _of_cell_japanese(cell: _Cell) -> str:
+    row, column = cell.row, cell.column
     when, what = (column, row) if _JAPANESE_PERIOD.fullmatch(column) else (row, column)
     is_sum = _JAPANESE_SUM.fullmatch(what) is not None
     if not (is_sum or _JAPANESE_MEASURE.fullmatch(what)) or _JAPANESE_PERIOD.fullmatch(what):
@@ -429,7 +490,7 @@ def _of_cell_japanese(row: str, column: str, _value: str, _text: str) -> str:
     return f"{when}の{what}は{'いくら' if is_sum else 'どのくらい'}ですか。"
 
 
-_OF_CELL: dict[str, Callable[[str, str, str, str], str]] = {
+_OF_CELL: dict[str, Callable[[_Cell], str]] = {
     "en": _of_cell_english,
     "ko": _of_cell_korean,
     "ja": _of_cell_japanese,
@@ -439,13 +500,16 @@ _OF_CELL: dict[str, Callable[[str, str, str, str], str]] = {
 def _of_table(table: TableBlock, text: str) -> Iterator[NaturalQuestion]:
     """Yield a question for the first number of each row that a person would ask for by its names."""
     ask = _OF_CELL.get(language(text), _of_cell_english)
+    caption = whole_caption(text, table)
     for row in table.rows:
         name = _IN_BRACKETS.sub("", row.cells[0].rstrip(" :")) if row.cells else ""
         if not (_CELL_WITH_WORDS.search(name) or _is_period(name)) or len(name) > LONGEST_NAME:
             continue
         for at, value in enumerate(row.cells[1:], 1):
-            column = _IN_BRACKETS.sub("", table.header[at]) if at < len(table.header) else ""
-            if _VALUE.match(value) and column and (question := ask(name, column, value, text)):
+            head = table.header[at] if at < len(table.header) else ""
+            unit = "\n".join((caption, table.header[0], head, row.cells[0]))
+            cell = _Cell(name, _IN_BRACKETS.sub("", head), value, unit, text)
+            if _VALUE.match(value) and cell.column and (question := ask(cell)):
                 yield NaturalQuestion(question, row.start, row.end)
                 break
 

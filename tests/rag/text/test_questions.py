@@ -124,6 +124,17 @@ def test_a_korean_table_is_asked_about_with_the_mark_that_its_column_takes():
         ),
         ("Balance | June 30, 2024", "Total assets | $30", "What were total assets on June 30, 2024?"),
         ("Room | Price", "Hall A | $30", "What is the price of Hall A?"),
+        ("Result | 2024", "Net revenues | 880", "What were net revenues in 2024?"),
+        ("Result | 2024", "Gross margins | 44 %", "What were gross margins in 2024?"),
+        ("Result | 2024", "Provision for income taxes | 880", "What was provision for income taxes in 2024?"),
+        ("Result | 2024", "EBITDA margin | 12 %", "What was EBITDA margin in 2024?"),
+        ("Result | 2024", "US sales | 880", "What were US sales in 2024?"),
+        ("Company | EBITDA margin", "Hanbit | 12 %", "What is the EBITDA margin of Hanbit?"),
+        ("Company | Net Income", "Hanbit | 12", "What is the net income of Hanbit?"),
+        ("Staff | 2024", "Total employees | 880", "How many employees were there in 2024?"),
+        ("Staff | 2024", "IT employees | 880", "How many IT employees were there in 2024?"),
+        ("Output | 2024", "Turbines sold | 880", "How many turbines were sold in 2024?"),
+        ("Output (units) | 2024", "Turbines | 880", "How many turbines were there in 2024?"),
         ("화물 | 2025년", "매출액 | 880", "2025년 매출액은 얼마입니까?"),
         ("계절 | 매출", "2025년 가을 | 12", "2025년 가을 매출은 얼마입니까?"),
         ("貨物のデータ | 2025年", "売上高 | 8", "2025年の売上高はいくらですか。"),
@@ -143,12 +154,24 @@ def test_a_cell_is_asked_for_as_a_person_would_by_the_kind_of_its_row_and_column
         ("Cargo | 2025", "Grain (thousand tonnes) | 880"),
         ("Date | Status", "Autumn 2025 | 3"),
         ("Month | 2025", "March | 3"),
+        ("Result | 2024", "Services | 880"),
+        ("Result | 2024", "Americas | 880"),
+        ("Result (units) | 2024", "Americas | 880"),
+        ("Result | 2024", "Goods sold | 880"),
+        ("Result | 2024", "Turbines | 880"),
+        ("In millions of dollars | 2024", "Vehicles sold | 880"),
+        ("Change | 2024 (%)", "Employees | 12"),
         ("화물 | 2025년", "컨테이너(천 개) | 4,100"),
         ("貨物のデータ | 2025年", "コンテナ（千個） | 4,100"),
     ],
 )
 def test_a_cell_that_no_natural_question_is_known_for_gives_none(header: str, row: str):
     assert list(table_questions(f"| {header} |\n|---|---|\n| {row} |\n")) == []
+
+
+def test_a_count_is_not_asked_for_where_the_line_above_the_table_says_a_currency():
+    table = "Revenue by source (in $ millions)\n\n| Source | 2024 |\n|---|---|\n| Customers | 880 |\n"
+    assert list(table_questions(table)) == []
 
 
 @pytest.mark.parametrize(
