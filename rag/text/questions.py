@@ -205,8 +205,19 @@ _KOREAN_WHAT = re.compile(
 )
 _KOREAN_SUM = re.compile(r"\d ?(?:[십백천]?[만억조]? ?(?:원|달러)|%)(?:이다|입니다)\.$")
 _KOREAN_DAY = re.compile(
-    r"\d ?(?:년|월|일)(?: ?(?:초|말|봄|여름|가을|겨울|[상하]반기|[1-4]분기|(?:오전|오후)[^,]{1,8}))?"
-    r"(?:이다|입니다)\.$"
+    r"(?:\d{4} ?년(?: ?\d{1,2} ?월)?(?: ?\d{1,2} ?일)?|\d{1,2} ?월(?: ?\d{1,2} ?일)?"
+    r"|(?:매월|매달|다음 ?달|이달|익월|당월) ?\d{1,2} ?일)(?: ?\([월화수목금토일]\))?"
+    r"(?: ?(?:초|말|봄|여름|가을|겨울|[상하]반기|[1-4]분기|(?:오전|오후)[^,]{1,8}))?(?:이다|입니다)\.$"
+)
+_KOREAN_DAY_OF_MONTH = re.compile(r"(?<!\d)\d{1,2} ?일(?:이다|입니다)\.$")
+_KOREAN_SPAN = re.compile(
+    r"(?:\d ?(?:년|개월|달|주일?|일|시간|분)|[한두석넉] ?달)(?: ?간| ?동안)?"
+    r"(?: ?(?:이내|이상|이하|미만|정도))?(?:이다|입니다)\.$"
+)
+_KOREAN_FROM_TO = re.compile(r"\d ?[년월일]부터 [^,]*\d ?[년월일]까지(?:이다|입니다)\.$")
+_KOREAN_COUNT = re.compile(
+    r"(?<![제\d,.])(?<!외 )(?:[2-9]|\d[\d,.]*\d|\d[\d,.]* ?[천만억]|두|세|네|다섯|여섯|일곱|여덟|아홉|열) ?"
+    r"(?P<unit>개|명|인|척|톤|건|권|곳|마리|채|회|번)(?:이다|입니다)\.$"
 )
 _KOREAN_PERSON = re.compile(
     r"(?:담당자|책임자|대표자?|관리자|신청인|임대인|임차인|[팀사회부과소원총교관국]장|감독|작가|저자|대표이사|교수)$"
@@ -229,21 +240,32 @@ def _ask_korean(sentence: str, _: str) -> str:
         subject = f"{found['when'] or ''}{found['subject']}{found['mark']} {found['each'] or ''}"
         return f"{subject}{asked}입니까?"
     elif (found := _KOREAN_WHAT.match(sentence)) and not _KOREAN_UNCLEAR.search(found["subject"]):
-        return f"{found['subject']}{found['mark']} {_korean_asked(found['subject'], sentence)}입니까?"
+        asked = _korean_asked(found["subject"], sentence)
+        return asked and f"{found['subject']}{found['mark']} {asked}?"
     return ""
 
 
 def _korean_asked(subject: str, sentence: str) -> str:
-    """Return the word that asks for what a sentence says of its subject.
+    """Return the words that ask for what a sentence says of its subject; none where no words fit both.
 
     >>> _korean_asked("준공 예정일", "준공 예정일은 2026년 5월 10일입니다.")
-    '언제'
+    '언제입니까'
+    >>> _korean_asked("공사 기간", "공사 기간은 착공 후 90일입니다.")
+    '얼마나 됩니까'
     """
     if _KOREAN_SUM.search(sentence):
-        return "얼마"
-    if _KOREAN_DAY.search(sentence):
-        return "언제"
-    return "누구" if _KOREAN_PERSON.search(subject) else "무엇"
+        return "얼마입니까"
+    if _KOREAN_FROM_TO.search(sentence):
+        return "언제부터 언제까지입니까"
+    on_day = subject.endswith(("일", "날")) and _KOREAN_DAY_OF_MONTH.search(sentence)
+    if on_day or _KOREAN_DAY.search(sentence):
+        return "언제입니까"
+    is_person = _KOREAN_PERSON.search(subject) is not None
+    if _KOREAN_SPAN.search(sentence):
+        return "" if is_person else "얼마나 됩니까"
+    if counted := _KOREAN_COUNT.search(sentence):
+        return f"몇 {counted['unit']}입니까"
+    return "누구입니까" if is_person else "무엇입니까"
 
 
 def _with_object_mark(noun: str) -> str:
@@ -291,7 +313,18 @@ _JAPANESE_WHAT = re.compile(
     r"^(?P<subject>[^、,()（）]{2,20}?)(?:とは|は)、?[^。]{6,}(?:である|です|のこと)。$"
 )
 _JAPANESE_DAY_END = re.compile(
-    r"\d(?:年度?|月|日)(?:初め|末|の?[春夏秋冬]|上旬|中旬|下旬|ごろ|頃)?(?:である|です)。$"
+    r"(?:(?:\d{4}|(?:令和|平成|昭和)[\d元]{1,2})年度?(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月(?:\d{1,2}日)?"
+    r"|(?:毎月|翌月|当月|今月|来月)の?\d{1,2}日)(?:[（(][月火水木金土日](?:曜日?)?[）)])?"
+    r"(?:初め|末|の?[春夏秋冬]|上旬|中旬|下旬|ごろ|頃)?(?:である|です)。$"
+)
+_JAPANESE_DAY_OF_MONTH = re.compile(r"(?<!\d)\d{1,2}日(?:である|です)。$")
+_JAPANESE_SPAN_END = re.compile(
+    r"\d(?:年|[かヶカヵ箇]月|週|日|時間|分)[間半]?(?:以内|以上|以下|未満|程度)?(?:である|です)。$"
+)
+_JAPANESE_FROM_TO = re.compile(r"\d[年月日]から[^。]*\d[年月日]まで(?:である|です)。$")
+_JAPANESE_COUNT_END = re.compile(
+    r"(?<![第他外\d,.])(?<!ほか)(?:[2-9２-９]|\d[\d,.]*\d|\d[千万億]|[二三四五六七八九十]+)"
+    rf"(?P<unit>{_JAPANESE_UNIT})(?:である|です)。$"
 )
 _JAPANESE_SUM_END = re.compile(r"\d[万億兆]?(?:円|ドル)(?:である|です)。$")
 _JAPANESE_PERSON = re.compile(
@@ -327,10 +360,29 @@ def _japanese_asked(subject: str, sentence: str) -> str:
     >>> _japanese_asked("完成予定日", "完成予定日は2026年5月10日です。")
     '完成予定日はいつですか。'
     """
-    for pattern, asked in ((_JAPANESE_DAY_END, "いつ"), (_JAPANESE_SUM_END, "いくら")):
-        if pattern.search(sentence):
-            return f"{subject}は{asked}ですか。"
-    return f"{subject}は誰ですか。" if _JAPANESE_PERSON.search(subject) else f"{subject}とは何ですか。"
+    asked = _japanese_asked_word(subject, sentence)
+    return f"{subject}{'とは' if asked == '何' else 'は'}{asked}ですか。" if asked else ""
+
+
+def _japanese_asked_word(subject: str, sentence: str) -> str:
+    """Return the word that asks for what a sentence says of its subject; none where no word fits both.
+
+    >>> _japanese_asked_word("契約期間", "契約期間は令和7年4月1日から2年です。")
+    'どのくらい'
+    """
+    if _JAPANESE_SUM_END.search(sentence):
+        return "いくら"
+    if _JAPANESE_FROM_TO.search(sentence):
+        return "いつからいつまで"
+    on_day = subject.endswith("日") and _JAPANESE_DAY_OF_MONTH.search(sentence)
+    if on_day or _JAPANESE_DAY_END.search(sentence):
+        return "いつ"
+    is_person = _JAPANESE_PERSON.search(subject) is not None
+    if _JAPANESE_SPAN_END.search(sentence):
+        return "" if is_person else "どのくらい"
+    if counted := _JAPANESE_COUNT_END.search(sentence):
+        return f"何{counted['unit']}"
+    return "誰" if is_person else "何"
 
 
 _ASKED: dict[str, Callable[[str, str], str]] = {"en": _ask_english, "ko": _ask_korean, "ja": _ask_japanese}

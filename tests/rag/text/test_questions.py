@@ -186,3 +186,53 @@ def test_a_count_is_not_asked_for_where_the_line_above_the_table_says_a_currency
 def test_a_day_is_asked_for_by_when_and_a_person_by_who(sentence: str, question: str):
     (found,) = sentence_questions(sentence)
     assert found.text == question
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("공사 기간은 착공 후 90일이다.", "공사 기간은 얼마나 됩니까?"),
+        ("계약 기간은 2025년 4월 1일부터 2년입니다.", "계약 기간은 얼마나 됩니까?"),
+        ("휴가는 근속 1년마다 10일입니다.", "휴가는 얼마나 됩니까?"),
+        ("보존 기한은 작성일부터 6개월 이내입니다.", "보존 기한은 얼마나 됩니까?"),
+        ("납부일은 다음 달 영업일 기준 25일입니다.", "납부일은 언제입니까?"),
+        ("임대료 지급은 매월 25일입니다.", "임대료 지급은 언제입니까?"),
+        ("준공 예정은 내년인 2026년 5월입니다.", "준공 예정은 언제입니까?"),
+        (
+            "접수 기간은 5월 1일부터 5월 10일까지입니다.",
+            "접수 기간은 언제부터 언제까지입니까?",
+        ),
+        ("契約期間は令和7年4月1日から2年です。", "契約期間はどのくらいですか。"),
+        ("有効期間は発行日から30日です。", "有効期間はどのくらいですか。"),
+        ("試用期間は入社日から3か月間である。", "試用期間はどのくらいですか。"),
+        ("開業の予定は令和7年4月1日です。", "開業の予定はいつですか。"),
+        ("支払日は請求書が届いた翌月の25日です。", "支払日はいつですか。"),
+        ("締切日は各月の10日です。", "締切日はいつですか。"),
+        ("受付期間は5月1日から5月10日までです。", "受付期間はいつからいつまでですか。"),
+    ],
+)
+def test_a_span_is_asked_for_by_how_long_and_a_day_by_when(sentence: str, question: str):
+    (found,) = sentence_questions(sentence)
+    assert found.text == question
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("담당자는 안전관리팀의 3명입니다.", "담당자는 몇 명입니까?"),
+        ("담당자는 안전관리팀 직원 두 명입니다.", "담당자는 몇 명입니까?"),
+        ("담당자는 김민수 과장 외 2명입니다.", "담당자는 누구입니까?"),
+        ("행사는 올해로 제12회입니다.", "행사는 무엇입니까?"),
+        ("担当者は安全課の3名です。", "担当者は何名ですか。"),
+        ("担当者は鈴木さんほか12名です。", "担当者は誰ですか。"),
+        ("著者は戦後を代表する作家の一人です。", "著者は誰ですか。"),
+    ],
+)
+def test_a_count_of_people_is_asked_for_by_how_many_and_not_by_who(sentence: str, question: str):
+    (found,) = sentence_questions(sentence)
+    assert found.text == question
+
+
+@pytest.mark.parametrize("sentence", ["담당자는 접수 후 대기 10분입니다.", "担当者は受付から10分です。"])
+def test_a_span_that_a_sentence_says_of_a_person_gives_no_question(sentence: str):
+    assert list(sentence_questions(sentence)) == []
