@@ -508,10 +508,26 @@ _KOREAN_PERIOD = re.compile(
     rf"{_YEAR}년도?(?: ?(?:[1-4]분기|[상하]반기|\d{{1,2}}월|봄|여름|가을|겨울))?"
     r"|[1-4]분기|[상하]반기|\d{1,2}월"
 )
+_KOREAN_FEES = (
+    r"(?:인건|재료|관리|운영|광고|선전|연구|개발|교육|공사|유지|교통|통신|식|진료|의료|치료|수리|제작|사업|생활"
+    r"|주거|소모품|여|출장|홍보|물류|운송|운반|배송|건설|건축|인쇄|회의|접대|복리후생|감가상각|임차|보수|활동|용역"
+    r"|설치|전기|수도|난방|연료|유류|행사|급식|양육|보육|간병|포장|판매|복구|시설|장비|설비|설계|학|회|경상)비"
+    r"|(?:임대|임차|수수|보험|사용|관람|입장|이용|통행|전기|수도|통신|원고|강사|위약|대여|연체|수강|주차|구독|시청"
+    r"|진찰|가맹|배달|난방|점용|관리|감정|자문|중개|대관|숙박|급)료"
+)
+_KOREAN_COUNTS = (
+    r"(?:건|횟|점|개|인원|인구|층|사람|환자|직원|학생|이용자|이용객|방문자|방문객|관람객|승객|고객|회원|가구|세대"
+    r"|참가자|참석자|가입자|사용자|구독자|응답자|신청자|종사자|근로자|종업원|출생아|사망자|차량|병상|객실|좌석|점포"
+    r"|매장|학급|교원|선박|컨테이너|판매|조회|주문|사고|기업|업체|시설|병원| )수"
+)
 _KOREAN_MEASURE = re.compile(
-    r"[가-힣A-Za-z ]{0,20}"
-    r"(?:[액비료율률량금값]|[가-힣]수|비용|가격|단가|매출|이익|손실|예산|인구|면적|길이|높이|무게|거리|인원|합계|평균|수익|자산|부채"
-    r"|월세|속도|온도|기온)"
+    rf"[가-힣A-Za-z ]{{0,20}}(?:{_KOREAN_FEES}|{_KOREAN_COUNTS}"
+    r"|[가-힣][액율률량금]|값|비용|경비|요율|가격|단가|매출|이익|손실|예산|인구|면적|길이|높이|무게|거리|인원"
+    r"|합계|평균|수익|자산|부채|월세|속도|온도|기온)"
+)
+_KOREAN_NO_MEASURE = re.compile(
+    r"(?:^| )(?:조금|지금|방금|입금|출금|송금|수금|저금|대량|소량|자율|선율|수액|원액|타액)$"
+    r"|(?:혈액|용액|법률|규율|조율|차량|역량|교량|불량|식량|개량|측량|황금|소금)$"
 )
 _JAPANESE_PERIOD = re.compile(
     rf"{_YEAR}年度?の?(?:第?[1-4一二三四]四半期|[上下]期|[上下]半期|\d{{1,2}}月|春|夏|秋|冬)?|第?[1-4一二三四]四半期|[上下]期|\d{{1,2}}月"
@@ -524,20 +540,36 @@ _JAPANESE_MEASURE = re.compile(
 )
 
 
+_JAPANESE_NO_MEASURE = re.compile(
+    r"(?:資料|史料|材料|原料|塗料|染料|燃料|飲料|肥料|飼料|食料|衣料|無料|有料|消費|自費|私費|入金|送金|合金|半額"
+    r"|引率|軽率|複数|多数|少数|大量|少量|技量|計量|測量)\Z"
+)
+
+
 def _of_cell_korean(cell: _Cell) -> str:
     row, column = cell.row, cell.column
     when, what = (column, row) if _KOREAN_PERIOD.fullmatch(column) else (row, column)
-    if not _KOREAN_MEASURE.fullmatch(what) or _KOREAN_MEASURE.fullmatch(when):
+    if not _is_korean_measure(what) or _is_korean_measure(when):
         return ""
     joined = f"{when} " if _KOREAN_PERIOD.fullmatch(when) else f"{when}의 "
     return f"{joined}{_as_topic(what)} 얼마입니까?"
+
+
+def _is_korean_measure(name: str) -> bool:
+    """Tell if a name is that of a measure, by its last word.
+
+    >>> _is_korean_measure("환자 수"), _is_korean_measure("교수"), _is_korean_measure("자료")
+    (True, False, False)
+    """
+    return bool(_KOREAN_MEASURE.fullmatch(name)) and not _KOREAN_NO_MEASURE.search(name)
 
 
 def _of_cell_japanese(cell: _Cell) -> str:
     row, column = cell.row, cell.column
     when, what = (column, row) if _JAPANESE_PERIOD.fullmatch(column) else (row, column)
     is_sum = _JAPANESE_SUM.fullmatch(what) is not None
-    if not (is_sum or _JAPANESE_MEASURE.fullmatch(what)) or _JAPANESE_PERIOD.fullmatch(what):
+    is_measure = is_sum or _JAPANESE_MEASURE.fullmatch(what) is not None
+    if not is_measure or _JAPANESE_NO_MEASURE.search(what) or _JAPANESE_PERIOD.fullmatch(what):
         return ""
     return f"{when}の{what}は{'いくら' if is_sum else 'どのくらい'}ですか。"
 

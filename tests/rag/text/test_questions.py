@@ -236,3 +236,36 @@ def test_a_count_of_people_is_asked_for_by_how_many_and_not_by_who(sentence: str
 @pytest.mark.parametrize("sentence", ["담당자는 접수 후 대기 10분입니다.", "担当者は受付から10分です。"])
 def test_a_span_that_a_sentence_says_of_a_person_gives_no_question(sentence: str):
     assert list(sentence_questions(sentence)) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "question"),
+    [
+        ("인건비", "2025년 인건비는 얼마입니까?"),
+        ("광고선전비", "2025년 광고선전비는 얼마입니까?"),
+        ("임대료", "2025년 임대료는 얼마입니까?"),
+        ("차량유지비", "2025년 차량유지비는 얼마입니까?"),
+        ("정부보조금", "2025년 정부보조금은 얼마입니까?"),
+        ("영업이익률", "2025년 영업이익률은 얼마입니까?"),
+        ("판매량", "2025년 판매량은 얼마입니까?"),
+        ("외래 환자 수", "2025년 외래 환자 수는 얼마입니까?"),
+        ("방문객수", "2025년 방문객수는 얼마입니까?"),
+    ],
+)
+def test_a_korean_measure_is_asked_for_by_how_much(what: str, question: str):
+    (found,) = table_questions(f"| 항목 | 2025년 |\n|---|---|\n| {what} | 12 |\n")
+    assert found.text == question
+
+
+@pytest.mark.parametrize(
+    ("what", "period"),
+    [
+        ("완료", "2025년"), ("자료", "2025년"), ("장비", "2025년"), ("준비", "2025년"), ("무료", "2025년"),
+        ("교수", "2025년"), ("선수", "2025년"), ("업무용 차량", "2025년"), ("법률", "2025년"),
+        ("대학교수", "2025년"), ("통신장비", "2025년"), ("지금", "2025년"),
+        ("資料のまとめ", "2025年"), ("配布資料", "2025年"), ("原料", "2025年"), ("複数", "2025年"),
+    ],
+)  # fmt: skip
+def test_a_name_that_only_ends_like_a_measure_gives_no_question(what: str, period: str):
+    head = "항목" if period.endswith("년") else "項目のまとめ"
+    assert list(table_questions(f"| {head} | {period} |\n|---|---|\n| {what} | 12 |\n")) == []
