@@ -219,6 +219,7 @@ _KOREAN_COUNT = re.compile(
     r"(?<![제\d,.])(?<!외 )(?:[2-9]|\d[\d,.]*\d|\d[\d,.]* ?[천만억]|두|세|네|다섯|여섯|일곱|여덟|아홉|열) ?"
     r"(?P<unit>개|명|인|척|톤|건|권|곳|마리|채|회|번)(?:이다|입니다)\.$"
 )
+_KOREAN_OF_ANOTHER = re.compile(r"(?:이며|이고|하며|하고|으며) |[은는] (?:약 |모두 |총 )?\d[^은는]*$")
 _KOREAN_PERSON = re.compile(
     r"(?:담당자|책임자|대표자?|관리자|신청인|임대인|임차인|[팀사회부과소원총교관국]장|감독|작가|저자|대표이사|교수)$"
 )
@@ -261,9 +262,13 @@ def _korean_asked(subject: str, sentence: str) -> str:
     if on_day or _KOREAN_DAY.search(sentence):
         return "언제입니까"
     is_person = _KOREAN_PERSON.search(subject) is not None
-    if _KOREAN_SPAN.search(sentence):
-        return "" if is_person else "얼마나 됩니까"
-    if counted := _KOREAN_COUNT.search(sentence):
+    span, counted = _KOREAN_SPAN.search(sentence), _KOREAN_COUNT.search(sentence)
+    is_of_another = _KOREAN_OF_ANOTHER.search(sentence, sentence.index(subject) + len(subject) + 2)
+    if (span and is_person) or ((span or counted) and is_of_another):
+        return ""
+    if span:
+        return "얼마나 됩니까"
+    if counted:
         return f"몇 {counted['unit']}입니까"
     return "누구입니까" if is_person else "무엇입니까"
 
@@ -327,6 +332,7 @@ _JAPANESE_COUNT_END = re.compile(
     rf"(?P<unit>{_JAPANESE_UNIT})(?:である|です)。$"
 )
 _JAPANESE_SUM_END = re.compile(r"\d[万億兆]?(?:円|ドル)(?:である|です)。$")
+_JAPANESE_OF_ANOTHER = re.compile(r"[、，は]")
 _JAPANESE_PERSON = re.compile(
     r"(?:担当者|責任者|代表者?|管理者|貸主|借主|[社会部課館校店園院所局]長|理事長|委員長|監督|著者|作者|教授)$"
 )
@@ -378,9 +384,13 @@ def _japanese_asked_word(subject: str, sentence: str) -> str:
     if on_day or _JAPANESE_DAY_END.search(sentence):
         return "いつ"
     is_person = _JAPANESE_PERSON.search(subject) is not None
-    if _JAPANESE_SPAN_END.search(sentence):
-        return "" if is_person else "どのくらい"
-    if counted := _JAPANESE_COUNT_END.search(sentence):
+    span, counted = _JAPANESE_SPAN_END.search(sentence), _JAPANESE_COUNT_END.search(sentence)
+    is_of_another = _JAPANESE_OF_ANOTHER.search(sentence, sentence.index(subject) + len(subject) + 2)
+    if (span and is_person) or ((span or counted) and is_of_another):
+        return ""
+    if span:
+        return "どのくらい"
+    if counted:
         return f"何{counted['unit']}"
     return "誰" if is_person else "何"
 

@@ -224,6 +224,7 @@ def test_a_span_is_asked_for_by_how_long_and_a_day_by_when(sentence: str, questi
         ("담당자는 김민수 과장 외 2명입니다.", "담당자는 누구입니까?"),
         ("행사는 올해로 제12회입니다.", "행사는 무엇입니까?"),
         ("担当者は安全課の3名です。", "担当者は何名ですか。"),
+        ("選考委員は、小川・奥泉・川上の3名である。", "選考委員は何名ですか。"),
         ("担当者は鈴木さんほか12名です。", "担当者は誰ですか。"),
         ("著者は戦後を代表する作家の一人です。", "著者は誰ですか。"),
     ],
@@ -269,3 +270,16 @@ def test_a_korean_measure_is_asked_for_by_how_much(what: str, question: str):
 def test_a_name_that_only_ends_like_a_measure_gives_no_question(what: str, period: str):
     head = "항목" if period.endswith("년") else "項目のまとめ"
     assert list(table_questions(f"| {head} | {period} |\n|---|---|\n| {what} | 12 |\n")) == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "섬의 면적은 옛 문헌에 적힌 것보다 조금 넓은 33제곱킬로미터이며 주민의 수가 344명입니다.",
+        "섬의 이름은 옛 문헌에 여러 차례 나오고 지금 그곳에 사는 주민은 344명입니다.",
+        "海士町の面積は33.46km2、2015年度末の人口は2,344人である。",
+        "島までの距離は約60kmであり、高速船で約2時間である。",
+    ],
+)
+def test_a_number_that_a_sentence_says_of_something_else_gives_no_question(sentence: str):
+    assert list(sentence_questions(sentence)) == []
