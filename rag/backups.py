@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from rag.errors import Cancelled, FootnoteError, SettingsError
+from rag.errors import BackupRunning, Cancelled, FootnoteError, SettingsError
 from rag.i18n import N_
 from rag.jobs import SERVER, Cancel, Job, Jobs
 from rag.settings import SAVED, Settings, shareable
@@ -138,7 +139,7 @@ class BackupsOnRequest:
     """Backups of one server that an administrator asks for; they stay until one deletes them."""
 
     def __init__(self, jobs: Jobs, settings: Callable[[], Settings]):
-        self._jobs, self._settings = jobs, settings
+        self._jobs, self._settings, self._starting = jobs, settings, threading.Lock()
         self.progress: BackupProgress | None = None
         self.failure: FootnoteError | None = None
         """Error of the last one; None if it was written or stopped."""
@@ -165,7 +166,7 @@ class BackupsOnRequest:
     def start(self, passphrase: str, audit_log: AuditLog) -> None:
         """Write one in a job, encrypted with the passphrase of the settings or else this one, if any.
 
-        Raises SettingsError where the ledger is on a database server.
+        Raises SettingsError where the ledger is on a database server, and BackupRunning while one is written.
         """
         if not self.possible:
             raise SettingsError(
@@ -175,10 +176,13 @@ class BackupsOnRequest:
                 )
             )
         secret = self._settings().backup_passphrase.get_secret_value() or passphrase
-        self.progress = self.failure = None
-        self._jobs.start(
-            SERVER, ON_REQUEST, lambda cancelled: self._run(secret, audit_log, cancelled), lane=BACKUP
-        )
+        with self._starting:
+            if self.job is not None:
+                raise BackupRunning(N_("A backup is being made already. Wait until it is done."))
+            self.progress = self.failure = None
+            self._jobs.start(
+                SERVER, ON_REQUEST, lambda cancelled: self._run(secret, audit_log, cancelled), lane=BACKUP
+            )
 
     def delete(self, name: str, audit_log: AuditLog) -> None:
         """Delete the backup of this name; raises NotFound."""

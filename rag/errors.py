@@ -34,6 +34,7 @@ FootnoteError
 ├── ScopeRefused                  a key does not allow what is asked
 ├── ApiError                      a server's HTTP interface refused a request, or does not answer
 ├── LimitReached                  a person's quota is used up; says which
+├── BackupRunning                 a backup that was asked for before is not written yet
 └── Cancelled                     the user stopped it
 """
 
@@ -66,6 +67,10 @@ class ApiError(FootnoteError):
 
 class LimitReached(FootnoteError):
     """A person's quota is used up."""
+
+
+class BackupRunning(FootnoteError):
+    """Another backup on request is being written."""
 
 
 class DocumentRefused(FootnoteError):

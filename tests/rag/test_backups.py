@@ -2,8 +2,10 @@
 
 import logging
 import re
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +14,8 @@ import pytest
 
 from rag import backups
 from rag.backups import BackupSchedule, BackupsOnRequest, file_name, made
-from rag.errors import SettingsError
-from rag.jobs import Jobs
+from rag.errors import BackupRunning, SettingsError
+from rag.jobs import Job, Jobs
 from rag.services import Services
 from rag.settings import Settings
 from storage.audit_log import SERVER, AuditLog
@@ -160,6 +162,66 @@ def test_one_on_request_that_is_stopped_leaves_nothing(database: Database, monke
     assert job is None or job.wait(60)
     assert asked.failure is None and not [*asked.folder.iterdir(), *database.directory.glob(".footnote-*")]
     assert AuditLog(database, "ann").list() == []
+
+
+def test_a_second_one_on_request_is_refused_while_one_is_written(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    given, begun, goes_on = Settings(data=database.directory), threading.Event(), threading.Event()
+    asked = BackupsOnRequest(Jobs(backups.LANES), lambda: given)
+    at_step = backups.BackupProgress("copying originals", 1, 2)
+
+    def hold(_: Path) -> dict[str, object]:
+        asked.progress = at_step
+        begun.set()
+        assert goes_on.wait(60)
+        return {}
+
+    monkeypatch.setattr(backups, "shareable", hold)
+    asked.start("correct horse", AuditLog(database, "ann"))
+    job = asked.job
+    assert job is not None and begun.wait(60)
+    with pytest.raises(BackupRunning, match=r"being made already. Wait until it is done\."):
+        asked.start("battery staple", AuditLog(database, "bob"))
+    assert asked.job is job and asked.progress == at_step and asked.failure is None
+    goes_on.set()
+    assert job.wait(60)
+    ((_, path),) = asked.list()
+    assert restore_into(tmp_path / "new", path, passphrase="correct horse").originals == 1
+    assert not AuditLog(database, "bob").list()
+
+
+class LookedAtTogether(Jobs):
+    """Jobs that two threads find running or not before either goes on, where both can look at once."""
+
+    together = threading.Barrier(2)
+
+    def get(self, owner: str, key: str) -> Job[object] | None:
+        found = super().get(owner, key)
+        with suppress(threading.BrokenBarrierError):
+            self.together.wait(1)
+        return found
+
+
+def test_of_two_that_are_asked_for_at_once_one_is_written(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    given, goes_on = Settings(data=database.directory), threading.Event()
+    asked = BackupsOnRequest(LookedAtTogether(backups.LANES), lambda: given)
+    monkeypatch.setattr(backups, "shareable", lambda _: goes_on.wait(60) and {})
+
+    def press(person: str) -> bool:
+        try:
+            asked.start("", AuditLog(database, person))
+        except BackupRunning:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as people:
+        assert sorted(people.map(press, ("ann", "bob"))) == [False, True]
+    goes_on.set()
+    job = asked.job
+    assert job is None or job.wait(60)
 
 
 def test_one_on_request_is_refused_where_the_ledger_is_on_a_server(tmp_path: Path, database: Database):

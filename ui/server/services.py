@@ -98,7 +98,7 @@ class PageServices(Services):
     def back_up(self, passphrase: str) -> None:
         """Write a backup of everyone's data in a job; with a passphrase it is encrypted.
 
-        Raises SettingsError, or EntryRefused unless the visitor is an administrator.
+        Raises SettingsError, BackupRunning, or EntryRefused unless the visitor is an administrator.
         """
         by = self._admin(_("Only administrators can make backups."))
         self.backups_on_request.start(passphrase, AuditLog(self.database, by))

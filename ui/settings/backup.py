@@ -7,18 +7,20 @@ from pathlib import Path
 import streamlit as st
 
 from rag.backups import BackupProgress
-from rag.errors import SettingsError
+from rag.errors import FootnoteError, SettingsError
 from rag.i18n import N_, _, ngettext, short_moment
 from rag.models.local.catalog import size
 from rag.settings import Settings
 from ui.components.job_progress import follow_job
 from ui.components.local_time import local_time
 from ui.components.markdown import code
-from ui.components.messages import confirm_deletion, flash, show_refusal, show_sentence
+from ui.components.messages import confirm_deletion, flash, show_sentence
 from ui.server.services import PageServices
 
 _OPTION = "FOOTNOTE_BACKUP_PASSPHRASE"
 BACKUP, RESTORE = "footnote --data {folder} backup FILE", "footnote --data FOLDER restore FILE"
+_PASSPHRASE, _AGAIN = "backup-passphrase", "backup-passphrase-again"
+_REFUSED = "backup-refused"  # error of the last press of the button, for the next run of the page
 _STEPS = {
     "copying the ledger": N_("Copying the ledger"),
     "copying originals": N_("Copying original files: {done} of {total}"),
@@ -50,7 +52,9 @@ def _show_making(server: PageServices) -> None:
     """Show a form that makes a backup, or its progress, and the backups that are there."""
     backups = server.backups_on_request
     with st.container(border=True, key="backups"):
-        job = backups.job
+        refused, job = st.session_state.pop(_REFUSED, None), backups.job
+        if refused is not None:
+            show_sentence(refused)
         if job is not None:
             follow_job(job, lambda _event: backup_progress(backups.progress), key="stop-backup")
         else:
@@ -70,31 +74,37 @@ def _show_form(server: PageServices) -> None:
             else _("One file with all documents, chats and settings, without keys and passwords.")
         )
         st.markdown(whose)
-        passphrase = again = ""
         if encrypted:
             st.caption(_("Encrypted with the passphrase of {setting}.", setting=code(_OPTION)))
         else:
             left, right = st.columns(2)
-            passphrase = left.text_input(
+            left.text_input(
                 _("Passphrase (optional)"),
                 type="password",
                 autocomplete="new-password",
-                key="backup-passphrase",
+                key=_PASSPHRASE,
                 help=_("Encrypts the file. Without the passphrase nobody can read it, so keep it elsewhere."),
             )
-            again = right.text_input(
+            right.text_input(
                 _("Repeat the passphrase"),
                 type="password",
                 autocomplete="new-password",
-                key="backup-passphrase-again",
+                key=_AGAIN,
             )
-        asked = st.form_submit_button(_("Make a backup"), icon=":material/save:", key="back-up")
-    if asked:
-        with show_refusal():
-            if passphrase != again:
-                raise SettingsError(N_("The two passphrases differ. Nothing was written. Try again."))
-            server.back_up(passphrase)
-            st.rerun()
+        st.form_submit_button(
+            _("Make a backup"), icon=":material/save:", key="back-up", on_click=_make, args=(server,)
+        )
+
+
+def _make(server: PageServices) -> None:
+    """Start a backup; called at each press, also where the next run finds another's and shows no form."""
+    passphrase: str = st.session_state.get(_PASSPHRASE, "")
+    try:
+        if passphrase != st.session_state.get(_AGAIN, ""):
+            raise SettingsError(N_("The two passphrases differ. Nothing was written. Try again."))
+        server.back_up(passphrase)
+    except FootnoteError as error:
+        st.session_state[_REFUSED] = error
 
 
 def _show_made(server: PageServices, path: Path, when: str) -> None:

@@ -1,9 +1,11 @@
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag import backups
 from rag.workspace import Workspace
 from storage.backup import restore_into
 from storage.encryption import PassphraseNeeded
@@ -90,12 +92,17 @@ def test_the_command_of_a_backup_names_the_folder_of_the_data(page: Page, tmp_pa
     assert f"footnote --data {tmp_path / 'data'} backup FILE" in words(page("settings"))
 
 
-def back_up(page: Page, passphrase: str = "", again: str | None = None) -> AppTest:
-    """Ask for a backup, and return the page as it is once that is written."""
-    at = page("settings")
+def press(at: AppTest, passphrase: str, again: str | None = None) -> AppTest:
+    """Type a passphrase twice, and ask for a backup."""
     at.text_input(key="backup-passphrase").set_value(passphrase)
     at.text_input(key="backup-passphrase-again").set_value(passphrase if again is None else again)
     next(button for button in at.button if button.key == "back-up").click().run()
+    return at
+
+
+def back_up(page: Page, passphrase: str = "", again: str | None = None) -> AppTest:
+    """Ask for a backup, and return the page as it is once that is written."""
+    at = press(page("settings"), passphrase, again)
     job = services.services().backups_on_request.job
     assert job is None or job.wait(60)
     return page("settings") if again is None else at
@@ -116,6 +123,26 @@ def test_a_backup_is_made_on_request_can_be_restored_and_is_deleted_again(
     next(button for button in at.button if button.key == f"really-delete-{path.name}").click().run()
     assert not path.exists() and str(path) not in words(page("settings"))
     assert [entry.kind for entry in here.audit_log.list()][:2] == ["backup_removed", "backup_written"]
+
+
+def test_of_two_people_who_ask_for_a_backup_the_second_is_told_that_one_is_being_made(
+    page: Page, here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    goes_on = threading.Event()
+    monkeypatch.setattr(backups, "shareable", lambda _: goes_on.wait(100) and {})
+    first, second = page("settings"), page("settings")
+    assert not press(first, "correct horse").error
+    job = services.services().backups_on_request.job
+    assert "A backup is being made already." in press(second, "battery staple").error[0].value
+    assert job is not None and job is services.services().backups_on_request.job and not job.done
+    assert [button.key for button in second.button if button.key in ("stop-backup", "back-up")] == [
+        "stop-backup"
+    ]
+    goes_on.set()
+    assert job.wait(60)
+    ((_, path),) = services.services().backups_on_request.list()
+    assert restore_into(tmp_path / "new", path, passphrase="correct horse").originals == 0
+    assert not page("settings").error
 
 
 def test_a_backup_that_cannot_be_made_says_why(page: Page, here: Workspace, tmp_path: Path):
