@@ -31,7 +31,8 @@ LANES = {BACKUP: 1}
 RETRY = timedelta(hours=1)  # after a failure, or less where backups are made more often
 SPARE = 50_000_000  # bytes that stay free beside the backup
 ARCHIVE = re.compile(r"footnote-(\d{8}T\d{6}Z)\.tar(\.encrypted)?")
-LEFT = re.compile(r"\.footnote-\d{8}T\d{6}Z\.tar(\.encrypted)?\.(part|ledger)")
+REQUESTED = re.compile(r"footnote-(\d{8}T\d{6}Z)-requested\.tar(\.encrypted)?")
+LEFT = re.compile(r"\.footnote-\d{8}T\d{6}Z(-requested)?\.tar(\.encrypted)?\.(part|ledger)")
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 log = logging.getLogger(__name__)
@@ -48,18 +49,19 @@ def check(settings: Settings) -> None:
         )
 
 
-def file_name(moment: datetime, *, encrypted: bool) -> str:
-    """Return the name of a backup: "footnote-20261124T020000Z.tar"."""
-    return f"footnote-{moment.astimezone(UTC):{_STAMP}}.tar" + (".encrypted" if encrypted else "")
+def file_name(moment: datetime, *, encrypted: bool, requested: bool = False) -> str:
+    """Return the name of a backup: "footnote-20261124T020000Z.tar", or "...Z-requested.tar"."""
+    whose = "-requested" if requested else ""
+    return f"footnote-{moment.astimezone(UTC):{_STAMP}}{whose}.tar" + (".encrypted" if encrypted else "")
 
 
-def made(folder: Path) -> list[tuple[datetime, Path]]:
-    """List the backups in a folder that were made by the clock, the oldest first."""
+def made(folder: Path, named: re.Pattern[str] = ARCHIVE) -> list[tuple[datetime, Path]]:
+    """List the backups in a folder that are named as by the clock, or otherwise, the oldest first."""
     found = []
     for path in folder.iterdir():
-        if (named := ARCHIVE.fullmatch(path.name)) and path.is_file():
+        if (match := named.fullmatch(path.name)) and path.is_file():
             with suppress(ValueError):  # digits that are no time: not ours
-                found.append((datetime.strptime(named[1], _STAMP).replace(tzinfo=UTC), path))
+                found.append((datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC), path))
     return sorted(found)
 
 
@@ -160,8 +162,17 @@ class BackupsOnRequest:
         return self._jobs.get(SERVER, ON_REQUEST)
 
     def list(self) -> list[tuple[datetime, Path]]:
-        """List those that are there, the newest first."""
-        return made(self.folder)[::-1] if self.folder.is_dir() else []
+        """List those that are there, the newest first.
+
+        Files that are named as by the clock are among them where the clock has another folder: earlier
+        versions named both alike.
+        """
+        if not self.folder.is_dir():
+            return []
+        clocks = self._settings().backup_folder
+        shared = clocks is not None and clocks.resolve() == self.folder
+        earlier = [] if shared else made(self.folder)
+        return sorted([*made(self.folder, REQUESTED), *earlier], reverse=True)
 
     def start(self, passphrase: str, audit_log: AuditLog) -> None:
         """Write one in a job, encrypted with the passphrase of the settings or else this one, if any.
@@ -225,7 +236,8 @@ class BackupsOnRequest:
                     free=f"{free / 1000000.0:,.0f}",
                 )
             )
-        return _archive(settings, folder, datetime.now(UTC), progress, passphrase)
+        name = file_name(datetime.now(UTC), encrypted=bool(passphrase), requested=True)
+        return _archive(settings, folder / name, progress, passphrase)
 
 
 def _unwritable(error: OSError) -> StorageError:
@@ -250,7 +262,9 @@ def _write(settings: Settings, folder: Path, now: datetime, cancelled: Cancel) -
         if cancelled():
             raise Cancelled(N_("The backup was stopped; it is made after the next start."))
 
-    return _archive(settings, folder, now, progress, settings.backup_passphrase.get_secret_value())
+    passphrase = settings.backup_passphrase.get_secret_value()
+    target = folder / file_name(now, encrypted=bool(passphrase))
+    return _archive(settings, target, progress, passphrase)
 
 
 def _remove_cut_off(data: Path, folder: Path) -> None:
@@ -260,11 +274,8 @@ def _remove_cut_off(data: Path, folder: Path) -> None:
             left.unlink()
 
 
-def _archive(
-    settings: Settings, folder: Path, now: datetime, progress: backup.Progress, passphrase: str
-) -> backup.Manifest:
+def _archive(settings: Settings, target: Path, progress: backup.Progress, passphrase: str) -> backup.Manifest:
     also = {SAVED: json.dumps(shareable(settings.data), indent=2).encode()}
-    target = folder / file_name(now, encrypted=bool(passphrase))
     place = open_originals(settings.data, settings.objects, settings.objects_cache_mb << 20)
     return backup.write(settings.data, target, also, progress, passphrase=passphrase, originals=place)
 

@@ -22,6 +22,7 @@ from storage.audit_log import SERVER, AuditLog
 from storage.backup import restore_into
 from storage.database import Database
 from storage.documents import Documents
+from storage.errors import NotFound
 from storage.files import Files
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -145,6 +146,29 @@ def test_one_on_request_lies_in_the_data_directory_and_removes_no_other(database
     assert made_now[1][1] == earlier and (earlier.parent / "ledger-1.db").is_file()
     assert restore_into(tmp_path / "new", made_now[0][1], passphrase="correct horse").originals == 1
     assert [entry.kind for entry in AuditLog(database, "ann").list()] == ["backup_written"]
+
+
+@pytest.mark.parametrize("passphrase", ["", "correct horse"])
+def test_the_clock_neither_counts_nor_removes_those_on_request_in_its_folder(
+    database: Database, passphrase: str
+):
+    folder = database.directory / "backups"
+    ((_, asked),) = on_request(database, passphrase, backup_folder=folder).list()
+    clock, now = Clock(database, folder, backup_keep=1), datetime.now(UTC)
+    assert clock.at(now) is None and clock.at(now + 6 * HOUR) is None
+    ((_, by_the_clock),) = made(folder)
+    assert by_the_clock.name == file_name(now + 6 * HOUR, encrypted=False) and asked.is_file()
+    again = on_request(database, backup_folder=folder)
+    assert asked in [path for _, path in again.list()] and by_the_clock not in [p for _, p in again.list()]
+    with pytest.raises(NotFound):
+        again.delete(by_the_clock.name, AuditLog(database, "ann"))
+
+
+def test_what_one_on_request_that_was_cut_off_left_is_removed_by_the_next(database: Database):
+    (folder := database.directory / "backups").mkdir()
+    for end in ("part", "ledger"):
+        (folder / f".{file_name(NOON, encrypted=True, requested=True)}.{end}").write_bytes(b"half")
+    assert [path for _, path in on_request(database).list()] == list(folder.iterdir())
 
 
 def test_one_on_request_that_is_stopped_leaves_nothing(database: Database, monkeypatch: pytest.MonkeyPatch):
