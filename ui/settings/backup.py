@@ -69,9 +69,15 @@ def _show_form(server: PageServices) -> None:
     encrypted = bool(server.settings.backup_passphrase.get_secret_value())
     with st.form("make-backup", border=False):
         whose = (
-            _("One file with everyone’s documents, chats and settings, without keys and passwords.")
+            _(
+                "One file with everyone’s documents, chats and settings. Keys and passwords are left out, "
+                "except the secrets that sign the events of webhooks."
+            )
             if server.knows_people()
-            else _("One file with all documents, chats and settings, without keys and passwords.")
+            else _(
+                "One file with all documents, chats and settings. Keys and passwords are left out, "
+                "except the secrets that sign the events of webhooks."
+            )
         )
         st.markdown(whose)
         if encrypted:

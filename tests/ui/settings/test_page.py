@@ -145,6 +145,15 @@ def test_of_two_people_who_ask_for_a_backup_the_second_is_told_that_one_is_being
     assert not page("settings").error
 
 
+def test_the_page_says_that_of_keys_only_the_secrets_of_webhooks_are_in_a_backup(page: Page, here: Workspace):
+    services.services().change({"llm_api_key": KEY})
+    _, secret = here.webhooks.create("https://example.org/events")
+    assert "left out, except the secrets that sign the events of webhooks." in words(back_up(page))
+    ((_, path),) = services.services().backups_on_request.list()
+    kept = path.read_bytes()
+    assert secret.encode() in kept and KEY.encode() not in kept
+
+
 def test_a_backup_that_cannot_be_made_says_why(page: Page, here: Workspace, tmp_path: Path):
     assert "two passphrases differ" in back_up(page, "correct horse", "correct house").error[0].value
     assert not services.services().backups_on_request.list()
