@@ -1,7 +1,10 @@
 """The boxes of cited words are where the words are, on upright and turned pages, in three languages."""
 
 import io
-from collections.abc import Callable
+import time
+import tracemalloc
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,9 @@ from PIL import Image
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
+from rag.ingest.parsers.pdf import open_pdf
 from rag.ingest.parsers.pdf_highlight import Box, page_image
+from rag.ingest.parsers.pdf_lines import characters_of, lines_of
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import FONTS, SENTENCES, Placed
 
@@ -115,24 +120,30 @@ def test_ligatures_are_letters(tmp_path: Path, true_box: TrueBox) -> None:
     assert_marked(find(path, "first harbour"), true_box(line, "\ufb01rst harbour"))
 
 
-def named_pdf(path: Path, shown: str, names: str, table: str = "") -> Path:
-    """Write a PDF of one line whose font names the glyphs of its codes from 33 on, and its characters."""
+def named_pdf(path: Path, shown: str, names: str, table: str = "", *, more: Sequence[bytes] = ()) -> Path:
+    """Write a PDF of lines whose font names the glyphs of its codes from 33 on, with `more` objects."""
     mapped = f"1 begincodespacerange <00><ff> endcodespacerange {table}"
     cmap = f"/CIDInit /ProcSet findresource begin begincmap {mapped} endcmap end"
-    text = f"BT /F1 20 Tf 30 400 Td ({shown}) Tj ET"
+    text = f"BT /F1 20 Tf 30 400 Td 24 TL {' '.join(f'({line}) Tj T*' for line in shown.splitlines())} ET"
     given = " /ToUnicode 5 0 R" * bool(table)
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 {WIDTH:.0f} {HEIGHT:.0f}] >>",
-        "<< /Type /Page /Parent 2 0 R /Contents 6 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
-        f"<< /Type /Font /Subtype /Type1 /BaseFont /AAAAAB+Helvetica /Encoding 7 0 R{given} >>",
-        f"<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream",
-        f"<< /Length {len(text)} >>\nstream\n{text}\nendstream",
-        f"<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [ 33 {names} ] >>",
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 {WIDTH:.0f} {HEIGHT:.0f}] >>".encode(),
+        b"<< /Type /Page /Parent 2 0 R /Contents 6 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+        f"<< /Type /Font /Subtype /Type1 /BaseFont /AAAAAB+Helvetica /Encoding 7 0 R{given} >>".encode(),
+        stream(cmap.encode("latin-1")),
+        stream(text.encode("latin-1")),
+        f"<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [ 33 {names} ] >>".encode(),
+        *more,
     ]
-    content = "%PDF-1.4\n" + "".join(f"{at} 0 obj\n{it}\nendobj\n" for at, it in enumerate(objects, 1))
-    path.write_text(content + "trailer << /Root 1 0 R /Size 8 >>\n%%EOF", "latin-1")
+    content = b"".join(b"%d 0 obj\n%b\nendobj\n" % (at, it) for at, it in enumerate(objects, 1))
+    path.write_bytes(b"%PDF-1.4\n" + content + b"trailer << /Root 1 0 R /Size 8 >>\n%%EOF")
     return path
+
+
+def stream(content: bytes, keys: bytes = b"") -> bytes:
+    """Return the object of a stream."""
+    return b"<< /Length %d %b >>\nstream\n%b\nendstream" % (len(content), keys, content)
 
 
 def ranges(*characters: str) -> str:
@@ -163,6 +174,69 @@ def test_ligatures_without_a_character_are_read_by_their_names(
 def test_a_text_stored_before_ligatures_were_read_by_their_names_is_found_again(tmp_path: Path) -> None:
     path = named_pdf(tmp_path / "a", "an e!cient harbour", "/ffi", ranges("0000"))
     assert boxes(path, 1, "an ecient harbour", 3, 9) is not None
+
+
+def test_objects_that_are_in_a_stream_are_none_of_the_file(tmp_path: Path) -> None:
+    other = (
+        b"9 0 obj << /BaseFont /Helvetica /Encoding << /Differences [33 /fl] >> /ToUnicode 5 0 R >> endobj"
+    )
+    path = named_pdf(tmp_path / "a", "e!cient", "/ffi", ranges("0000"), more=[stream(other)])
+    assert load(path, "a.pdf").text == "efficient"
+
+
+LONG_NUMBER = b"9" * 5000
+FONT = b"<< /BaseFont /Courier /Encoding 7 0 R /ToUnicode 5 0 R >>"
+HOSTILE = {
+    "ranges without end": [stream(b"begincmap " + b"beginbfrange " * 500_000), FONT.replace(b"5 0", b"8 0")],
+    "characters without end": [
+        stream(b"begincmap " + b"beginbfchar " * 500_000),
+        FONT.replace(b"5 0", b"8 0"),
+    ],
+    "long numbers of references": [FONT.replace(b"7 0", LONG_NUMBER + b" 0")],
+    "long numbers of tables": [FONT.replace(b"5 0", LONG_NUMBER + b" 0")],
+    "long numbers in an object stream": [
+        stream(zlib.compress(LONG_NUMBER + b" 0 9 " + LONG_NUMBER + b" " + FONT), b"/Type /ObjStm")
+    ],
+    "an encoding of many fonts": [
+        b"<< /Differences [" + b"/a" * 30_000 + b"] >>",
+        *([FONT.replace(b"7 0", b"8 0")] * 9_000),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_file_made_to_be_slow_or_to_fail_is_read(tmp_path: Path, case: str) -> None:
+    path = named_pdf(tmp_path / "a", "e!cient", "/ffi", ranges("0000"), more=HOSTILE[case])
+    assert load(path, "a.pdf", timeout=30).text == "efficient"
+
+
+def test_objects_that_share_their_bytes_take_no_more_memory_than_those(tmp_path: Path) -> None:
+    content = FONT + b" " * 50_000 + b"/Differences [33 /fl]"
+    pairs = b" ".join(b"%d %d" % (number, number % 2 * 10) for number in range(9, 30_000))
+    packed = stream(zlib.compress(pairs + content), b"/Type /ObjStm")
+    path = named_pdf(tmp_path / "a", "e!cient", "/ffi", ranges("0000"), more=[packed])
+    with open_pdf(path) as pdf:
+        tracemalloc.start()
+        try:
+            lines = lines_of(characters_of(pdf[0]))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert [line.text for line in lines] == ["efficient"]
+    assert peak < 64 << 20
+
+
+def test_ligatures_stay_unread_in_a_file_of_too_many_fonts(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "e!cient", "/ffi", ranges("0000"), more=[FONT] * 10_000)
+    assert load(path, "a.pdf").text == "ecient"
+
+
+def test_a_large_image_is_passed_over(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "e!cient", "/ffi", ranges("0000"), more=[stream(b"1 " * (75 << 20))])
+    with open_pdf(path) as pdf:
+        before = time.process_time()
+        assert [line.text for line in lines_of(characters_of(pdf[0]))] == ["efficient"]
+        assert time.process_time() - before < 3  # seconds; each byte taken as an object's number takes 6
 
 
 @pytest.mark.parametrize("rotate", ROTATIONS)
