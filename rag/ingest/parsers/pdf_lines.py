@@ -23,13 +23,14 @@ _SPECIAL = re.compile(
 )
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\ufeff\ufffe\uffff]")
 _NAMED = "\ufffc"  # in the place of a ligature whose letters its glyph's name tells
+_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
 # A ligature without a character: none, one of private use, a symbol at a word, or punctuation within one.
 _DOUBTFUL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    f"|(?![{''.join(sorted(_BULLETS))}])[\ue000-\uf8ff]"
     "|(?<=[A-Za-z])[\u2190-\u2bff]|[\u2190-\u2bff](?=[a-z])"
     "|(?<=[A-Za-z])[!-&(-,:-@\\[-`{-~](?=[a-z])"
 )
-_BULLETS = frozenset("\uf0b7\uf0a7\uf076\uf0d8\uf0fc")  # Symbol and Wingdings, as Word writes its lists
 _BOLD = re.compile(rb"bold|black|heavy|medi(?!um)|demi", re.I)
 _BOLD_WEIGHT = 600
 _NAME_LENGTH = 128
@@ -40,6 +41,7 @@ JOINING = re.compile(
 )  # letters without a space between words
 
 _is_code = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_HasUnicodeMapError))
+_is_hyphen = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_IsHyphen))
 _is_generated = PYFUNCTYPE(c_int, c_void_p, c_int)(address(pdfium.FPDFText_IsGenerated))
 _matrix_at = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p)(address(pdfium.FPDFText_GetMatrix))
 _origin_of = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p)(address(pdfium.FPDFText_GetCharOrigin))
@@ -100,8 +102,7 @@ def lines_of(page: PdfTextPage, *, named: bool = True) -> list[Line]:
 def _lines(page: PdfTextPage, *, named: bool) -> Iterator[Line]:
     text = _codes(page)
     letters = named_ligatures(page, text) if named else {}
-    for place in letters:
-        text = text[:place] + _NAMED + text[place + 1 :]
+    text = _replaced(text, dict.fromkeys(letters, _NAMED))
     start = 0
     for end in _LINE_END.finditer(text):
         hyphenated = end.group() == _HYPHEN
@@ -119,6 +120,8 @@ def named_ligatures(page: PdfTextPage, text: str | None = None) -> dict[int, str
     found: dict[int, str] = {}
     characters = address(page.raw)
     for match in _DOUBTFUL.finditer(_codes(page) if text is None else text):
+        if match[0] == _HYPHEN and _is_hyphen(characters, match.start()) == 1:
+            continue
         is_code = _is_code(characters, match.start()) == 1
         if is_code or not match[0].isascii() or match[0] < " ":
             letters = pdf.letters(
@@ -137,9 +140,18 @@ def _codes(page: PdfTextPage) -> str:
     if written != count or pdfium.FPDFText_GetTextIndexFromCharIndex(raw, count - 1) != count - 1:
         return "".join([chr(pdfium.FPDFText_GetUnicode(raw, index)) for index in range(count)])
     text = "".join(map(chr, units[:count]))
-    for place in (found.start() for found in _UNSURE.finditer(text)):
-        text = text[:place] + chr(pdfium.FPDFText_GetUnicode(raw, place)) + text[place + 1 :]
-    return text
+    unsure = (found.start() for found in _UNSURE.finditer(text))
+    return _replaced(text, {place: chr(pdfium.FPDFText_GetUnicode(raw, place)) for place in unsure})
+
+
+def _replaced(text: str, characters: Mapping[int, str]) -> str:
+    """Return a text with other characters in some places."""
+    if not characters:
+        return text
+    changed = list(text)
+    for place, character in characters.items():
+        changed[place] = character
+    return "".join(changed)
 
 
 def _readable(text: str, indices: Sequence[int], hyphenated: bool, letters: Mapping[int, str]) -> Line:

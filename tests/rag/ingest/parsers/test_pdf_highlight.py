@@ -176,6 +176,23 @@ def test_a_text_stored_before_ligatures_were_read_by_their_names_is_found_again(
     assert boxes(path, 1, "an ecient harbour", 3, 9) is not None
 
 
+def test_a_hyphen_at_a_line_end_is_none_of_the_fonts_ligatures(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "The !rst ships and an impor-\ntant place", "/fi", ranges("0002"))
+    assert load(path, "a.pdf").text == "The first ships and an important place"
+
+
+def test_a_list_of_word_needs_no_names_of_glyphs(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "! one", "/bullet", ranges("f0b7"))
+    with open_pdf(path) as pdf:
+        path.unlink()
+        assert [line.text for line in lines_of(characters_of(pdf[0]))] == ["• one"]
+
+
+def test_all_ligatures_of_a_long_page_are_read(tmp_path: Path) -> None:
+    path = named_pdf(tmp_path / "a", "\n".join(["e!cient"] * 2000), "/ffi", ranges("0000"))
+    assert load(path, "a.pdf").text.split() == ["efficient"] * 2000
+
+
 def test_objects_that_are_in_a_stream_are_none_of_the_file(tmp_path: Path) -> None:
     other = (
         b"9 0 obj << /BaseFont /Helvetica /Encoding << /Differences [33 /fl] >> /ToUnicode 5 0 R >> endobj"
