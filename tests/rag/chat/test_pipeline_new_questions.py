@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.chat.answer import Condensed, Done
+from rag.chat.extractive import is_astray
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
+from rag.passage import Passage
+from rag.retrieval.sentences import Pick
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put
@@ -111,3 +114,25 @@ def test_of_two_documents_that_answer_the_one_that_was_talked_about_is_meant(lib
     assert (
         searched(library, "How much is the deposit?", RENT) == "How much is the deposit? (about rent, Hill)"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "heading", "text", "question"),
+    [
+        (
+            *("위원회_회의록.docx", "위원회 회의록", "전자결재"),
+            *("유지보수 계약은 2월 28일에 끝난다.", "다음 회의는 언제 열리나요?"),
+        ),
+        (
+            *("board-meeting.md", "Minutes of the meeting", "Contracts"),
+            *("The contract ends in May.", "When is the next meeting?"),
+        ),
+    ],
+)
+def test_a_title_that_stands_above_a_whole_document_does_not_make_a_sentence_an_answer(
+    name: str, title: str, heading: str, text: str, question: str
+):
+    picks = [Pick(1, 0, len(text), 1.0, 0, len(text))]
+    apart = Passage("c", "d", name, "", None, f"{title} > {heading}", 0, len(text), text)
+    below = Passage("c", "d", name, "", None, title, 0, len(text), text)
+    assert is_astray(question, [apart], picks) and not is_astray(question, [below], picks)
