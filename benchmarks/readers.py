@@ -1,30 +1,64 @@
-"""Bound what a model that reads can add: the checker with a perfect and with an adversarial reader.
+"""Bound what a model that reads can add: the checker with perfect and with adversarial readers.
 
     python benchmarks/readers.py FILE...
 
-Each FILE is a set of judged claims in a form that `footnote eval citations` reads. Both readers are scripted
-and quote for the statements that the code leaves open. The perfect one quotes nothing for a false statement,
-and for a true one whatever convinces the code: each of the nearest windows of up to three sentences, and the
-nearest of each part. The adversarial one says yes to everything, and quotes the two nearest windows. A last
-one quotes words that stand nowhere. What they get verified is what the code lets through.
+Each FILE is a set of judged claims in a form that `footnote eval citations` reads. The readers are scripted,
+and asked as a model is, for the statements that the code leaves open and the controls that it adds. They
+quote a control only where a passage has it word for word, unless said otherwise:
+
+- perfect: nothing for a false statement, for a true one whatever convinces the code: each of the nearest
+  windows of up to three sentences, and the nearest of each part;
+- credulous: yes to everything, controls as well, with the two nearest windows;
+- silent on controls: yes to every statement, and nothing about controls;
+- knowing: yes to every statement, although it tells controls apart. No honest reader does; it shows what is
+  left to the code alone;
+- inventing: words that stand nowhere.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rag.citations.checker import Checker, Evidence, parts
+from rag.citations.checking import read_evidence
 from rag.citations.lookup import Span
-from rag.citations.reader import supporting
+from rag.citations.reader import StatementReader
 from rag.citations.support import OPEN
 from rag.evaluation.claims import Claim, as_passages, load_claims
+from rag.jobs import never
+from rag.models.protocol import Chat, LanguageModel, LLMSettings
+from rag.passage import Passage
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
 NEAREST, OF_PART = 10, 3
 LONGEST = 3
 """Sentences of a window."""
-READERS = ("no reader", "perfect", "adversarial", "inventing")
+Script = Callable[[str], Sequence[str]]
+"""Words that a reader quotes for a statement."""
+READERS = ("no reader", "perfect", "credulous", "silent on controls", "knowing", "inventing")
+
+
+class Scripted(LanguageModel):
+    """Reader that quotes `words(statement)` for each statement that it is asked about."""
+
+    settings = LLMSettings("http://127.0.0.1/", "scripted", context_tokens=1_000_000)
+
+    def __init__(self, words: Script):
+        self._words = words
+
+    def stream(
+        self,
+        messages: Chat,
+        *,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = never,
+    ) -> Iterator[str]:
+        """Yield the lines of the reply."""
+        asked = messages[1]["content"].split('<statement number="')[1:]
+        for number, said in (one.split("</statement>")[0].split('">\n', 1) for one in asked):
+            for words in self._words(said.strip("\n")):
+                yield f"{number} | supports | {' … '.join(words.splitlines())}\n"
 
 
 def nearest(said: str, texts: Sequence[str]) -> list[Span]:
@@ -56,21 +90,35 @@ def quotes(claim: Claim) -> Iterator[list[Span]]:
 def verified_by(claim: Claim) -> list[bool]:
     """Return whether a claim is verified with each of READERS."""
     passages = as_passages(claim.passages)
-    checker = Checker(passages)
-    found = checker.check(claim.text)
-
-    def holds(evidence: Evidence) -> bool:
-        return evidence.status == "verified"
-
+    found = Checker(passages).check(claim.text)
     if found.status not in OPEN:
-        return [holds(found)] * len(READERS)
-    near = holds(checker.supported_by(claim.text, nearest(claim.text, claim.passages)[:2]))
-    perfect = claim.supported and (
-        near or any(holds(checker.supported_by(claim.text, q)) for q in quotes(claim))
-    )
-    invented = dict(supporting(f"1 | supports | 1 | {claim.text} So it is written there.", 1, passages))
-    told = bool(invented) and holds(checker.supported_by(claim.text, invented[1]))
-    return [False, perfect, near, told]
+        return [found.status == "verified"] * len(READERS)
+
+    def copied(said: str) -> list[str]:
+        return [said] if any(said in text for text in claim.passages) else []
+
+    def words(spans: Sequence[Span]) -> list[str]:
+        return [claim.passages[span.number - 1][span.start : span.end] for span in spans]
+
+    def knowing(spans: Sequence[Span]) -> Script:
+        given = words(spans)
+        return lambda said: given if said == claim.text else copied(said)
+
+    two = nearest(claim.text, claim.passages)[:2]
+    scripts: list[Script] = [
+        lambda _: words(two),
+        lambda said: words(two) if said == claim.text else [],
+        knowing(two),
+        lambda said: [f"{said} So it is written there."],
+    ]
+    perfect = claim.supported and any(_holds(claim, passages, knowing(q)) for q in quotes(claim))
+    return [False, perfect, *(_holds(claim, passages, script) for script in scripts)]
+
+
+def _holds(claim: Claim, passages: Sequence[Passage], script: Script) -> bool:
+    found: dict[int, Evidence]
+    found, _ = read_evidence([claim.text], passages, StatementReader(Scripted(script)))
+    return any(one.status == "verified" for one in found.values())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -87,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for supported in (True, False):
                 taken = [found[at] for truth, found in judged if truth == supported]
                 rates.append(f"{sum(taken) / len(taken):.3f} of {len(taken):4}" if taken else "none       ")
-            print(f"{path.stem:16} {reader:12} true {rates[0]}  false {rates[1]}", flush=True)
+            print(f"{path.stem:16} {reader:18} true {rates[0]}  false {rates[1]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from rag.citations.tables import split_row
 from rag.citations.words import content_words
 from rag.passage import Passage, quotable
 from rag.text.facts import names
+from rag.text.language import may_share_words
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
@@ -104,7 +105,7 @@ OPEN = 0.2
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
 DIFFERS = 0.8  # least score of a sentence that a claim would have with one number of it exchanged
-FLOOR = 0.5  # least share of a sentence's words in the words that a reader quotes for it
+ON_SUBJECT = 0.15  # least share of them in the words that a reader quotes, in one language
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
 WINDOW = 3  # sentences that evidence may have
@@ -118,6 +119,8 @@ COSTS = {
 FEW_WORDS = 6
 NOT_CALCULATED = ("name", "denial", "quantifier", "mode", "condition", "role")
 """Contradictions that a calculated number does not explain."""
+READ = ("number", "name", "denial", "direction", "quantifier", "mode", "condition", "role")
+"""Contradictions that no reader explains; the others compare wording, which a tested one reads for itself."""
 _COPULA = re.compile(r"(?:이다|입니다|이에요|예요|である|です)[.。!?！？ ]*\Z")
 _TOPIC = re.compile(r"[가-힣](?:은|는|이|가) |[はが]")
 _DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
@@ -227,10 +230,10 @@ class Checker:
         return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
 
     def supported_by(self, statement: str, spans: Sequence[Span]) -> Evidence:
-        """Return the evidence that a reader's quotes give a statement: verified, or unsupported.
+        """Return the evidence that the quotes of a tested reader give a statement: verified, or unsupported.
 
-        Quotes are widened to whole sentences and rows, so that none hides a "not" or an "if". All that the
-        statement says must agree with them as in `check`; only fewer of its words need to be there.
+        Quotes are widened to whole sentences and rows, so that none hides a "not" or an "if". Whether other
+        words say the same is the reader's to tell; the facts of READ must agree as in `check`.
 
         >>> from rag.passage import Passage
         >>> text = "Seoul is big. Its residents number 9 million."
@@ -256,22 +259,28 @@ class Checker:
         return _together(whole) if len(whole) == len(told) else None
 
     def _supported(self, said: str, quoted: "Sequence[_Quoted]") -> Evidence | None:
-        """Return the evidence of the quotes of one passage, or of all together, for a statement."""
-        for some in [*([one] for one in quoted), *([quoted] if len(quoted) > 1 else [])]:
-            claim = Sentence(said, 0, len(said))
-            for one in some:
-                claim = one.passage.in_its_words(claim)
-            units = [unit for one in some for unit in one.units]
-            above = [one.passage.above for one in some]
-            share = claim.share(joined([*units, *above]))
-            if share < FLOOR or not units or (claim.quantities and self._in_table(some)):
-                continue
-            every = [*above, *(unit for one in some for unit in one.passage.units)]
-            if not find_contradiction(claim, _anchor(claim, units), units, every):
-                spans = [Span(one.number, unit.start, unit.end) for one in some for unit in one.units]
-                first, more = spans[0], tuple(spans[1:])
-                return Evidence("verified", first.number, first.start, first.end, round(share, 4), more)
-        return None
+        """Return the evidence of the quotes of one passage, or else of all together, for a statement."""
+        alone = [self._supported_together(said, [one]) for one in quoted]
+        told = [one for one in alone if one is not None]
+        return max(told, key=lambda one: one.score) if told else self._supported_together(said, quoted)
+
+    def _supported_together(self, said: str, quoted: "Sequence[_Quoted]") -> Evidence | None:
+        claim = Sentence(said, 0, len(said))
+        for one in quoted:
+            claim = one.passage.in_its_words(claim)
+        units = [unit for one in quoted for unit in one.units]
+        above = [one.passage.above for one in quoted]
+        given = joined([*units, *above])
+        share = claim.share(given)
+        unrelated = share < ON_SUBJECT and may_share_words(said, " ".join(unit.text for unit in units))
+        if not units or unrelated or (claim.quantities and self._in_table(quoted)):
+            return None
+        every = [*above, *(unit for one in quoted for unit in one.passage.units)]
+        if find_contradiction(claim, _anchor(claim, units), units, every, READ):
+            return None
+        first, *more = [Span(one.number, unit.start, unit.end) for one in quoted for unit in one.units]
+        score = round(share, 4)
+        return Evidence("verified", first.number, first.start, first.end, score, tuple(more))
 
     def _in_table(self, quoted: "Sequence[_Quoted]") -> bool:
         """Return True where quotes are of a table, whose numbers count by row and column only."""

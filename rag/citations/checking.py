@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.citations.checker import Checker, Evidence
 from rag.citations.cite import Citation, open_statements, recite
-from rag.citations.reader import MOST_STATEMENTS, Reply, StatementReader, supporting
+from rag.citations.controls import MOST_CONTROLS, make_controls, tells_apart
+from rag.citations.reader import MOST_STATEMENTS, Reply, StatementReader, parse_reply, supporting
 from rag.i18n import N_
 from rag.jobs import Cancel, never
 from rag.passage import Passage
@@ -45,7 +46,7 @@ def check(
 
     Yields nothing where no statement is open. Raises Cancelled.
     """
-    told = open_statements(text, citations)[:MOST_STATEMENTS]
+    told = open_statements(text, citations)[: MOST_STATEMENTS - MOST_CONTROLS]
     if not told or not passages:
         return
     yield Checking(len(told))
@@ -58,6 +59,8 @@ def check(
             total=len(told),
         )
     )
+    if not reply.tested and not reply.failure:
+        note = f"{note}\n{N_('It did not tell made statements from true ones, so its words did not count.')}"
     if reply.failure:
         log.warning("Statements were left as the code found them: %s", reply.failure)
         note = f"{note}\n{reply.failure}"
@@ -67,9 +70,20 @@ def check(
 def read_evidence(
     told: Sequence[str], passages: Sequence[Passage], reader: StatementReader, cancelled: Cancel = never
 ) -> tuple[dict[int, Evidence], Reply]:
-    """Return the evidence of the statements that a reader quotes words for, by index, and its reply."""
-    messages, longest = reader.messages(told, passages)
-    reply = reader.read(messages, longest, cancelled)
+    """Return the evidence of the statements that a reader quotes words for, by index, and its reply.
+
+    It is asked about some controls first. The quotes of one that does not tell them apart count for nothing.
+    """
     checker = Checker(passages)
-    quoted = supporting(reply.text, len(told), passages)
-    return {n - 1: checker.supported_by(told[n - 1], spans) for n, spans in quoted}, reply
+    told = told[: MOST_STATEMENTS - MOST_CONTROLS]
+    controls = make_controls(told, passages, lambda said: checker.check(said).status == "verified")
+    asked = [*(control.text for control in controls), *told]
+    messages, longest = reader.messages(asked, passages)
+    reply = reader.read(messages, longest, cancelled)
+    quoted = {number - 1: spans for number, spans in supporting(reply.text, len(asked), passages)}
+    claimed = {one.statement - 1 for one in parse_reply(reply.text, len(asked)) if one.supports}
+    if not tells_apart(controls, quoted, claimed):
+        return {}, reply
+    first = len(controls)
+    found = {n - first: checker.supported_by(asked[n], spans) for n, spans in quoted.items() if n >= first}
+    return found, replace(reply, tested=True)

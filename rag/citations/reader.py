@@ -69,10 +69,11 @@ class Quoted:
 
 @dataclass(frozen=True)
 class Reply:
-    """Reply of a reader: its text, and the reason why it may lack an end."""
+    """Reply of a reader: its text, the reason why it may lack an end, and whether it told controls apart."""
 
     text: str
     failure: str = ""
+    tested: bool = False
 
 
 _FENCE = re.compile(r"[<＜](?=\s*[/／]?\s*statement)", re.IGNORECASE)

@@ -21,7 +21,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -122,7 +122,27 @@ def stripes(picture: bytes) -> list[str]:
 
 
 READING = re.compile(r'<statement number="\d+">.*\nLines:\Z', re.S)
+_STATEMENT = re.compile(r'<statement number="(\d+)">\n(.*?)\n</statement>', re.S)
 REWRITE = re.compile(r"^Follow-up question: (.*)\nStandalone question:$", re.MULTILINE)
+
+
+def stated(request: Request) -> list[tuple[str, str]]:
+    """Return the statements that a reader is asked about, each with its number."""
+    return _STATEMENT.findall(request.prompt)
+
+
+def careful(words: Mapping[str, str]) -> Reply:
+    """Read as a careful model does: quote given words for statements, by their beginning, and any copy."""
+
+    def lines(request: Request) -> Iterator[str]:
+        passages = " ".join(request.prompt.partition("Statements:")[0].split())
+        for number, said in stated(request):
+            copied = said if said in passages else ""
+            quoted = next((quoted for told, quoted in words.items() if said.startswith(told)), copied)
+            if quoted:
+                yield f"{number} | supports | 1 | {quoted}"
+
+    return Reply(lambda request: "\n".join(lines(request)) or "none")
 
 
 def from_passages(request: Request) -> str:

@@ -14,7 +14,7 @@ from storage.answers import Trace, Traces
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Unsearched
-from tests.rag.fake_llm import Reply, Request
+from tests.rag.fake_llm import Reply, Request, careful
 from tests.rag.shelf import Shelf
 
 UNREAD = Unsearched("locked.pdf", "refused")
@@ -53,9 +53,9 @@ def test_every_request_is_kept_word_for_word_with_its_purpose(database, conversa
 
 
 def test_what_is_sent_to_check_statements_is_kept_beside_it_with_the_reply(database, conversations, fake_llm):
-    reply = "1 | supports | 1 | Its moat is nine metres deep."
     fake_llm.say("The moat has a depth of nine metres [1].")
-    fake_llm.read(reply)
+    reader = careful({"The moat has": "Its moat is nine metres deep."})
+    fake_llm.read(reader)
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
         pipeline = RagPipeline(Shelf(), llm=llm, reading_seconds=5)
         answer_id, _ = ask(conversations, pipeline, "When was the castle built?")
@@ -63,7 +63,10 @@ def test_what_is_sent_to_check_statements_is_kept_beside_it_with_the_reply(datab
     trace = traced(database, answer_id)
     assert [sent.purpose for sent in trace.sent] == ["answer", "check"]
     asked, answered = trace.sent[1].messages[:-1], trace.sent[1].messages[-1]
-    assert (asked, answered) == (as_sent(fake_llm.readings)[0], ("assistant", reply))
+    assert (asked, answered) == (
+        as_sent(fake_llm.readings)[0],
+        ("assistant", reader.text(fake_llm.readings[0])),
+    )
     assert trace.settings["reading"].startswith("1 of 1 open statements verified")
 
 

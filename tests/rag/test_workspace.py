@@ -2,6 +2,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from rag.workspace import AnswerWith, Workspace
 from storage.accounts import People
 from storage.errors import AnswerPending, NotFound
 from storage.records import TurnRecord
-from tests.rag.fake_llm import FakeLLM, Reply
+from tests.rag.fake_llm import FakeLLM, Reply, careful
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def _wait_for_checks(here: Workspace) -> None:
 def test_the_model_reads_for_open_statements_after_the_answer(here: Workspace, services: Services):
     with FakeLLM() as server:
         server.say(MOAT)
-        server.read(Reply("1 | supports | 1 | Its moat is nine metres deep.", hold_after=0))
+        server.read(replace(careful({MOAT: "Its moat is nine metres deep."}), hold_after=0))
         turn = _open_answer(here, services, server)
         answer = here.conversations.message(turn.answer_id)
         assert answer.state == "complete" and here.checking() == {turn.answer_id}

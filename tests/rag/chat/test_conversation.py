@@ -15,7 +15,7 @@ from rag.models.protocol import LLMSettings
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from storage.answers import Feedback, Traces
 from storage.errors import NotFound
-from tests.rag.fake_llm import Reply
+from tests.rag.fake_llm import Reply, careful
 from tests.rag.shelf import TEXTS, Shelf, ask
 
 
@@ -225,7 +225,7 @@ def test_what_was_written_before_a_stop_is_checked(conversations, fake_llm):
 def test_a_check_changes_a_stored_answer_in_one_commit_and_keeps_feedback(conversations, database, fake_llm):
     moat = "The moat has a depth of nine metres"
     fake_llm.say(f"It was built in 1432 [1]. {moat} [2].")
-    fake_llm.read("1 | supports | 1 | Its moat is nine metres deep.")
+    fake_llm.read(careful({"The moat has": "Its moat is nine metres deep."}))
     with LLM(LLMSettings(fake_llm.url, "fake")) as llm:
         conversation = Conversation(conversations, lambda: RagPipeline(Shelf(), llm=llm, reading_seconds=5))
         chat, _ = ask(conversation, conversations, "When was the castle built?")
