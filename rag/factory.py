@@ -337,15 +337,22 @@ def make_pipeline(
 
 
 def make_text_checker(
-    settings: Settings, library: Library, *, scope: Scope = EVERYTHING, sha256: str = ""
+    settings: Settings,
+    library: Library,
+    llm: LanguageModel | None = None,
+    *,
+    scope: Scope = EVERYTHING,
+    sha256: str = "",
 ) -> TextChecker:
-    """Return the checker of texts against the documents in scope, without a model or a reranker.
+    """Return the checker of texts against the documents in scope, which are searched without a reranker.
 
-    The document with the hash `sha256`, the text itself, is left out.
+    A language model only reads for what the code leaves open, if it is to. The document with the hash
+    `sha256`, the text itself, is left out.
     """
     plain = settings.model_copy(update={"reranker": NO_RERANKER})
     others = scope_without(library.documents, scope, sha256)
-    return TextChecker(make_pipeline(plain, library, None, k=PASSAGES, scope=others))
+    found_in = make_pipeline(plain, library, None, k=PASSAGES, scope=others)
+    return TextChecker(found_in, make_reader(settings, llm))
 
 
 def make_figure_model(settings: Settings, llm: LanguageModel | None) -> FigureModel | None:

@@ -534,7 +534,8 @@ class Workspace:
 
         def work(cancelled: Cancel) -> Iterator[CheckProgress | CheckedText]:
             own = sha256(content).hexdigest()
-            checker = make_text_checker(self._current()[0], self.library, scope=scope, sha256=own)
+            settings, llm = self._current()
+            checker = make_text_checker(settings, self.library, llm, scope=scope, sha256=own)
             yield from checker.check(name, content, cancelled)
 
         return self._jobs.start(self.owner, f"{CHECK}:{token_hex(4)}", work, lane=CHECK)

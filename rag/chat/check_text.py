@@ -1,7 +1,8 @@
 """Check of a text: its statements are searched in the documents and checked against what is found there.
 
 Works without a language model. A statement is searched as it is written; then it is checked against what was
-found for it and for its neighbours in the paragraph, since "It fell by 3 %" names nothing.
+found for it and for its neighbours in the paragraph, since "It fell by 3 %" names nothing. A connected model
+is then asked for the words behind what is still open, as for answers.
 """
 
 import re
@@ -15,7 +16,10 @@ from typing import Literal
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import NarrowedTo
 from rag.citations.checker import Checker, Evidence
+from rag.citations.checking import read_evidence
+from rag.citations.reader import Reply, StatementReader
 from rag.citations.statements import Statement, statements
+from rag.citations.support import OPEN
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_, N_plural
 from rag.ingest.parsers import LoadedDocument, load_steps
@@ -34,6 +38,7 @@ MAX_TEXT = 400_000  # characters: about 150 pages
 MAX_STATEMENTS = 1000
 MAX_STATEMENT = 2000  # characters of one statement; a longer one is a text without full stops
 MAX_QUERY = 1000  # characters
+MOST_UNREAD = 2  # requests that a model may fail before it is asked no more for a text
 LEAST_TOKENS = 2  # of a statement: "Thank you." is in any document
 
 CheckStatus = Literal["verified", "differs", "not found"]
@@ -246,9 +251,10 @@ def read_text(
 
 @dataclass(frozen=True)
 class TextChecker:
-    """Checker of texts against the documents that a pipeline searches."""
+    """Checker of texts against the documents that a pipeline searches, with a reader where there is one."""
 
     pipeline: RagPipeline
+    reader: StatementReader | None = None
 
     def check(
         self, name: str, content: bytes, cancelled: Cancel = never
@@ -262,9 +268,11 @@ class TextChecker:
         parts = blocks(document.text)
         checked: list[CheckedStatement] = []
         notes: dict[str, None] = {}
+        reading = None if self.reader is None else _Reading(self.reader, notes)
         yield CheckProgress(0, min(len(stated), MAX_STATEMENTS))
         for group in _groups(stated[:MAX_STATEMENTS], parts):
-            for statement, evidence in self._check_group(group, notes, cancelled):
+            found = self._check_group(group, notes, cancelled)
+            for statement, evidence in found if reading is None else reading.read(found, cancelled):
                 checked.append(_checked(len(checked) + 1, statement, document.text, evidence))
             yield CheckProgress(len(checked), min(len(stated), MAX_STATEMENTS))
         if len(stated) > MAX_STATEMENTS:
@@ -331,6 +339,47 @@ class _Finding:
     evidence: Evidence
     passages: Sequence[Passage]
     too_long: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Return True for a statement that is neither verified nor shown to differ, and may be read for."""
+        return self.evidence.status in OPEN and not self.too_long
+
+
+@dataclass
+class _Reading:
+    """Reader of one text, which is given up after MOST_UNREAD requests that told nothing."""
+
+    reader: StatementReader
+    notes: dict[str, None]
+    failed: int = 0
+
+    def read(
+        self, found: Sequence[tuple[Statement, _Finding]], cancelled: Cancel
+    ) -> list[tuple[Statement, _Finding]]:
+        """Return the findings, with the words that the model found for open statements; raises Cancelled."""
+        told = [n for n, (_, finding) in enumerate(found) if finding.is_open]
+        passages = _distinct([passage for n in told for passage in found[n][1].passages])
+        if not passages or self.failed >= MOST_UNREAD:
+            return list(found)
+        read, reply = read_evidence([found[n][0].text for n in told], passages, self.reader, cancelled)
+        if reply.failure or (reply.text and not reply.tested):
+            self._fail(reply)
+        verified = {told[at]: one for at, one in read.items() if one.status == "verified"}
+        return [
+            (statement, _Finding(verified[n], passages) if n in verified else finding)
+            for n, (statement, finding) in enumerate(found)
+        ]
+
+    def _fail(self, reply: Reply) -> None:
+        self.failed += 1
+        if self.failed == MOST_UNREAD:
+            told = N_(
+                "The connected model was no help with the open statements, so it was not asked further."
+            )
+            self.notes[told] = None
+            if reply.failure:
+                self.notes[reply.failure] = None
 
 
 _BARS = re.compile(r"[|\s]+|-{3,}")

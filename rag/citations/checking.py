@@ -59,8 +59,9 @@ def check(
             total=len(told),
         )
     )
-    if not reply.tested and not reply.failure:
-        note = f"{note}\n{N_('It did not tell made statements from true ones, so its words did not count.')}"
+    if reply.text and not reply.tested and not reply.failure:
+        failed = N_("It did not tell made statements from true ones, so its words did not count.")
+        note = f"{note}\n{failed}"
     if reply.failure:
         log.warning("Statements were left as the code found them: %s", reply.failure)
         note = f"{note}\n{reply.failure}"
@@ -72,11 +73,14 @@ def read_evidence(
 ) -> tuple[dict[int, Evidence], Reply]:
     """Return the evidence of the statements that a reader quotes words for, by index, and its reply.
 
-    It is asked about some controls first. The quotes of one that does not tell them apart count for nothing.
+    It is asked about some controls first. The quotes of one that does not tell them apart count for nothing;
+    where there are no controls, nothing is asked.
     """
     checker = Checker(passages)
     told = told[: MOST_STATEMENTS - MOST_CONTROLS]
     controls = make_controls(told, passages, lambda said: checker.check(said).status == "verified")
+    if not controls:
+        return {}, Reply("")
     asked = [*(control.text for control in controls), *told]
     messages, longest = reader.messages(asked, passages)
     reply = reader.read(messages, longest, cancelled)

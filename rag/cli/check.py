@@ -63,10 +63,11 @@ def _events(
 ) -> Iterator[CheckProgress | CheckedText]:
     """Yield the events of the check: of this process, or of the server that runs."""
     try:
-        with open_services(settings) as (_, library):
+        with open_services(settings) as (services, library):
             library.recover()
             scope = scope_within(library.collections, options.collection)
-            checker = make_text_checker(settings, library, scope=scope, sha256=sha256(content).hexdigest())
+            own = sha256(content).hexdigest()
+            checker = make_text_checker(settings, library, services.llm, scope=scope, sha256=own)
             yield from checker.check(name, content)
     except DataDirectoryLocked as locked:
         yield from check_events(running_server(settings, locked), name, content, options.collection)

@@ -3,8 +3,12 @@ import pytest
 from rag.chat import check_text
 from rag.chat.check_text import CheckedText, SourceWords, TextChecker, blocks
 from rag.chat.pipeline import RagPipeline
+from rag.citations.reader import StatementReader
 from rag.errors import Cancelled
+from rag.models.llm import LLM
+from rag.models.protocol import LLMSettings
 from rag.passage import Passage
+from tests.rag.fake_llm import FakeLLM, Reply, careful, stated
 from tests.rag.shelf import Shelf
 
 
@@ -39,6 +43,40 @@ def test_a_ruled_line_in_plain_text_makes_no_heading():
 def test_a_check_stops_when_it_is_cancelled():
     with pytest.raises(Cancelled):
         list(TextChecker(RagPipeline(Shelf())).check("draft.md", b"The dog barked loudly.", lambda: True))
+
+
+PARAPHRASED = "Its water reaches nine metres down. Somebody keeps forty dogs."
+
+
+def read_by(server: FakeLLM, text: str) -> CheckedText:
+    with LLM(LLMSettings(server.url, "m", "k", timeout=30, idle_timeout=30)) as llm:
+        *_, last = TextChecker(RagPipeline(Shelf()), StatementReader(llm, 30.0)).check("a.md", text.encode())
+    assert isinstance(last, CheckedText)
+    return last
+
+
+def test_a_connected_model_reads_for_what_is_said_in_other_words():
+    assert [one.status for one in checked(PARAPHRASED).statements] == ["not found", "not found"]
+    with FakeLLM() as server:
+        server.read(careful({"Its water": "Its moat is nine metres deep."}))
+        found = read_by(server, f"The castle of Aldenburg was built in 1432. {PARAPHRASED}")
+        (asked,) = server.readings
+    assert [one.status for one in found.statements] == ["verified", "verified", "not found"]
+    assert found.statements[1].sources[0].quote == "Its moat is nine metres deep."
+    assert "built in 1432. Its water" not in asked.prompt and found.notes == ()
+
+
+def test_a_model_that_tells_nothing_apart_is_asked_twice_for_a_text_and_that_is_said():
+    with FakeLLM() as server:
+        server.read(
+            Reply(lambda asked: "\n".join(f"{n} | supports | 1 | {said}" for n, said in stated(asked)))
+        )
+        found = read_by(server, "\n\n".join(f"{PARAPHRASED} Dog {n} barks." for n in range(4)))
+        assert len(server.readings) == check_text.MOST_UNREAD
+    assert not any(one.status == "verified" for one in found.statements)
+    assert [note.partition(",")[0] for note in found.notes] == [
+        "The connected model was no help with the open statements"
+    ]
 
 
 HOSTILE = ["[" * 300_000, "<b>" * 100_000, "> " * 100_000 + "It is so.", "|" * 300_000]

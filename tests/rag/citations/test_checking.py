@@ -139,11 +139,11 @@ def test_two_facts_may_rest_on_words_of_two_passages():
 def test_words_that_a_model_read_from_a_picture_are_no_evidence_for_the_reader_either(server: FakeLLM):
     seen = "Its moat is nine metres deep."
     picture = Passage("d.figure-1", "d", "a.pdf", "", 2, "Figure 1", 0, 8, seen)
-    server.read(f"1 | supports | 1 | {seen}")
+    server.read(careful({MOAT: seen}))
     said = f"{MOAT} [1]."
-    text, citations = cite(said, [picture])
+    text, citations = cite(said, [picture, PASSAGES[1]])
     with LLM(LLMSettings(server.url, "m", "k", timeout=30, idle_timeout=30)) as llm:
-        _, read = check(text, citations, [picture], StatementReader(llm, 30.0))
+        _, read = check(text, citations, [picture, PASSAGES[1]], StatementReader(llm, 30.0))
     assert statuses(read) == [(said, "related", 1)]
     assert 'source="read from a picture by a model, not a quote"' in server.readings[0].prompt
 
