@@ -9,13 +9,13 @@ from rag.chat.answer import Done
 from rag.chat.pipeline import RagPipeline
 from rag.errors import FootnoteError
 from rag.jobs import Cancel, never
-from rag.raptor.summarize import extract, rarities
-from rag.retrieval.overview import back_matter
-from rag.retrieval.prose import is_informative
+from rag.passage import Passage
+from rag.retrieval.overview import back_matter, central_sentences
 from rag.retrieval.sentences import width
 from rag.text.language import language
+from rag.text.markers import inert
 from rag.text.questions import NaturalQuestion, heading_question, sentence_questions, table_questions
-from rag.text.sentences import sentences
+from rag.text.tables import read_tables
 from storage.records import ChunkRecord
 
 INTRODUCE = "introduce"  # kind of the jobs, and their lane
@@ -23,8 +23,7 @@ LANES = {INTRODUCE: 1}
 MOST_QUESTIONS = 3
 MOST_TRIED = 24  # questions that are asked until some are answered
 MOST_CHUNKS = 80  # of a long document that are looked at, from its beginning to its end
-SUMMARY_TOKENS = 90
-SHORTEST_SENTENCE = 50  # width of a sentence of the summary, in Latin letters
+MOST_SENTENCES, LONGEST_SUMMARY = 3, 500  # of the summary: its sentences, and their width in Latin letters
 _SAMPLE = 200  # characters of each chunk that show the language of the document
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
@@ -58,16 +57,31 @@ def introduce(
 
 
 def summarise(chunks: Sequence[ChunkRecord]) -> str:
-    """Return some sentences of a document that say most about it, in their order; empty without any prose."""
-    told = [text for chunk in chunks if (text := " ".join(_prose(chunk.text)))]
-    return extract(told, rarities(told), size=SUMMARY_TOKENS) if told else ""
+    """Return the most central sentences of a document, in their order; without any, what its tables hold."""
+    passages = [
+        Passage(c.id, c.document_id, c.document, c.sha256, c.page, c.heading, c.start, c.end, c.text)
+        for c in chunks
+    ]
+    told, left = dict[tuple[int, int], str](), LONGEST_SUMMARY
+    for pick in central_sentences(passages, MOST_SENTENCES):
+        said = inert(_EMPHASIS.sub("", passages[pick.number - 1].text[pick.start : pick.end]))
+        left -= width(said)
+        if told and left < 0:
+            left += width(said)
+            continue
+        told[pick.number, pick.start] = " ".join(said.split())
+    return "\n".join(told[place] for place in sorted(told)) or _columns(chunks)
 
 
-def _prose(text: str) -> Iterator[str]:
-    for start, end in sentences(text):
-        said = " ".join(_EMPHASIS.sub("", text[start:end]).split())
-        if width(said) >= SHORTEST_SENTENCE and is_informative(said):
-            yield said
+def _columns(chunks: Sequence[ChunkRecord]) -> str:
+    """Return the names of the columns of the first tables, a line for each: "Bikes: Model, Price (EUR)"."""
+    found = (
+        (chunk.heading.rpartition(" > ")[2], [name for name in table.header if re.search(r"[^\W\d_]", name)])
+        for chunk in chunks
+        for table in read_tables(chunk.text)
+    )
+    named = {": ".join(filter(None, [heading, ", ".join(names)])): None for heading, names in found if names}
+    return "\n".join(list(named)[:MOST_SENTENCES])
 
 
 def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord]]:

@@ -1,15 +1,17 @@
 """Overview of whole documents without a model: their most central sentences, over all passages.
 
 A sentence is worth the weight of its words, those that many others share and not all have, by a power of its
-length (much as a summary of RAPTOR's tree is chosen); more where it opens its document or stands under a
-heading that promises an overview; less in what follows the signatures, the references or an appendix.
+length (much as a summary of RAPTOR's tree is chosen); more near the beginning of its document, where it says
+what the section is that it opens, or under a heading that promises an overview; less in what follows the
+signatures, the references or an appendix. Its words are those after the marker of its list item and after the
+lines of a heading that runs into it. Addresses, dates and names alone are no sentence.
 """
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, log
+from math import fsum, log, sqrt
 
 from rag.passage import Passage
 from rag.retrieval.sentences import Pick, width
@@ -23,8 +25,12 @@ SHORT = 2.0 * WIDEST
 """Greatest width of a text that is its own summary."""
 TOLD = 0.4
 """Share of its weight that a word keeps once a chosen sentence has it."""
-OPENING = 2.0  # passages' worth of text at a document's start that introduces it
-INTRODUCES, PROMISED, PROMISED_ABOVE, BOILERPLATE = 1.8, 1.8, 1.3, 0.3
+CHANCE = 0.7  # share of the weight of a word of one sentence that is lost, half of it for one of two
+DEFINES = 1.5  # factor of a sentence that says what the document or section is that it opens
+LEAD = 1.5  # what is added to the factor of a document's first sentence, divided by the root of each place
+PROMISED, PROMISED_ABOVE, BOILERPLATE = 1.8, 1.3, 0.3
+HEADING_LINE = 0.5  # a line shorter than this share of one after it ends before the margin: a heading, a date
+NAMES = 0.6  # share of names and numbers in an English sentence from which it is an address or a signature
 GOES_ON = 0.6  # factor of a sentence that goes on from one that is not quoted
 TITLED = 2.0  # weight of a word of the document's title or file name
 SAME_DOCUMENT = 0.5  # factor for each sentence of its document that is chosen, where there are several
@@ -50,17 +56,30 @@ _OF_ITSELF = re.compile(
     r"\A\(\d{1,2}\) "
     r"|\b(?:refer to|see) (?:note|item|part|section|page|appendix|the notes)\b|\bin conjunction with\b"
     r"|\bitem \d|\bherein\b|\bcheck mark\b|\bforward-looking\b"
+    r"|\bfor other uses\b"
     r"|\bfollowing (?:table|discussion|section|figure)s?\b|\bsets? forth\b"
     r"|다음 표|아래 표|次の表|以下の表",
     re.IGNORECASE,
 )
 """Text about the document itself: what it refers to, how it is to be read, notes below its tables."""
 _GOES_ON = re.compile(
-    r"(?:Additionally|In addition|Also|However|Further|Furthermore|Moreover|For example|Thus|Therefore"
-    r"|Accordingly|As a result|This|These|Those|Such|It|They|He|She)\b|(?:Second|Third|Finally),"
-    r"|또한|그러나|하지만|따라서|그리고|이는|また|しかし|そのため|さらに|これ|それ"
+    r"(?:Additionally|In addition|Also|However|But|And|Further|Furthermore|Moreover|For example"
+    r"|Thus|Therefore|Accordingly|As a result|Those|Such|It|They|He|She)\b|(?:Second|Third|Finally),"
+    r"|또한|그러나|하지만|따라서|그리고|그런데|이는|즉[ ,]|예를 들어"
+    r"|また|しかし|そして|そのため|さらに|例えば|これ|それ"
 )
 """Beginning of a sentence that goes on from one before it."""
+_POINTS = re.compile(r"(?:This|These)\b|(?:이|본) (?=[가-힣])|この|本(?=[一-鿿])")
+"""Beginning that goes on from the sentence before, or is of the document or section that it opens."""
+_MARKER = re.compile(
+    r"(?:[-*+•·▪‣◦※○●■□]|\d{1,2}(?:\.\d{1,2})*[.)]|[a-z]\)|[①-⑳])\s+"
+    r"|제\s?\d+\s?[조항](?:의\s?\d+)?\s*(?:\([^()\n]{1,30}\))?\s*"
+    r"|第[\d一二三四五六七八九十]+[条項](?:の\d+)?\s*(?:[（(][^（）()\n]{1,30}[）)])?\s*"
+)
+"""Marker of a list item or of an article."""
+_NO_SENTENCE = re.compile(r"[{}|\\]|https?:|</?[a-z]+[ >]|[?？][\"'”’」』）)\]]*\Z")
+"""Code, a link, or a question."""
+_NAME = re.compile(r"[A-Z][^\W_]*|\d[\d.,:/-]*")
 _BEGINS_WELL = re.compile(r"[\"'“‘(「『*_\s]*[A-Z0-9À-Þ가-힣ぁ-ヿ一-鿿#]")
 _ENDS_WELL = re.compile(r"[.!?。！？…다요음함][\"'”’)」』*_\s]*\Z")
 
@@ -83,8 +102,7 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     if whole := _short_text(passages, most):
         return whole
     pool = list(_pool(passages))
-    having = Counter(word for sentence in pool for word in sentence.words)
-    weight = {word: log(1 + n) * log(1 + len(pool) / n) for word, n in having.items() if n > 1}
+    weight = _weights(pool)
     titles = {one.number: _title(passages[one.number - 1]) for one in pool}
     several = len({passage.document_id for passage in passages}) > 1
     of: Counter[str] = Counter()
@@ -112,6 +130,12 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     return [Pick(one.number, one.start, one.end, worth, one.start, one.end) for one, worth in [*lead, *rest]]
 
 
+def _weights(pool: Sequence[_Sentence]) -> dict[str, float]:
+    """Return each word's weight by the sentences that have it; less for few, which may be by chance."""
+    having = Counter(word for sentence in pool for word in sentence.words if not word.isdigit())
+    return {word: (1 - CHANCE / n) * log(1 + n) * log(1 + len(pool) / n) for word, n in having.items()}
+
+
 def back_matter(texts: Sequence[str]) -> int:
     """Return the place of the first passage of a document that only has attachments; their number if none.
 
@@ -126,7 +150,8 @@ def _short_text(passages: Sequence[Passage], most: int) -> list[Pick]:
     """Return all sentences of a text that is its own summary; none of a longer one."""
     picks, told, length = list[Pick](), set[str](), 0.0
     for number, passage in enumerate(passages, 1):
-        for start, end in sentences(passage.text):
+        for begin, end in sentences(passage.text):
+            start = _past_marks(passage.text, begin, end)
             text = inert(passage.text[start:end])
             if text.startswith(("|", "#")) or _OF_ITSELF.search(text) or text in told:
                 continue
@@ -144,26 +169,75 @@ def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
     for passage in passages:
         texts.setdefault(passage.document_id, []).append(passage.text)
     ends = {document: back_matter(all_) for document, all_ in texts.items()}
-    begun: dict[str, int] = {}
+    begun, led, above = Counter[str](), Counter[str](), ""
     for number, passage in enumerate(passages, 1):
-        place = begun[passage.document_id] = begun.get(passage.document_id, 0) + 1
-        attached = BOILERPLATE if place > ends[passage.document_id] else 1.0
-        for start, end in sentences(passage.text):
+        document = passage.document_id
+        begun[document] += 1
+        attached = BOILERPLATE if begun[document] > ends[document] else 1.0
+        opens, above = f"{document} {passage.heading}" != above, f"{document} {passage.heading}"
+        for begin, end in sentences(passage.text):
+            start = _past_marks(passage.text, begin, end)
             text = inert(passage.text[start:end])
-            if text.startswith(("|", "#")) or not NARROWEST <= width(text) <= WIDEST:
+            if text.startswith(("|", "#")) or not _says_something(text):
                 continue
-            if _BEGINS_WELL.match(text) and _ENDS_WELL.search(text) and not _OF_ITSELF.search(text):
-                prior = _prior(passage.heading, place) * (GOES_ON if _GOES_ON.match(text) else 1.0) * attached
-                yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
+            points = _POINTS.match(text)
+            goes_on = _GOES_ON.match(text) or (points and not opens)
+            said_of = GOES_ON if goes_on else DEFINES if points else 1.0
+            led[document] += 1
+            lead = 1.0 + LEAD / sqrt(led[document])
+            prior = _prior(passage.heading) * said_of * attached * lead
+            opens = False
+            yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 
-def _prior(heading: str, place: int) -> float:
-    """Return the factor of a sentence by its place in the document and the headings above it."""
+def _says_something(text: str) -> bool:
+    """Return True for a sentence that says something by itself.
+
+    >>> _says_something("The new quay of the harbour costs four million crowns.")
+    True
+    >>> _says_something("Signed: A. Berg MRICS, surveyor number 0887312, 4 May 2025.")
+    False
+    """
+    return (
+        NARROWEST <= width(text) <= WIDEST
+        and _BEGINS_WELL.match(text) is not None
+        and _ENDS_WELL.search(text) is not None
+        and not (_OF_ITSELF.search(text) or _NO_SENTENCE.search(text) or _is_names(text))
+    )
+
+
+def _past_marks(text: str, begin: int, end: int) -> int:
+    """Return where the words of a sentence begin, after headings that run into it and its item's marker."""
+    start = _past_headings(text, begin, end)
+    marker = _MARKER.match(text, start, end)
+    return marker.end() if marker and marker.end() < end else start
+
+
+def _past_headings(text: str, start: int, end: int) -> int:
+    """Return where a sentence begins after the short lines above it, which end before the margin."""
+    if start and text[start - 1] != "\n":
+        return start
+    lines = text[start:end].split("\n")
+    widths = [width(line) for line in lines]
+    longest = max(widths)
+    heads = [at for at, one in enumerate(widths[:-1]) if one < HEADING_LINE * max(widths[at + 1 :])]
+    if not heads or longest < NARROWEST:
+        return start
+    return start + sum(len(line) + 1 for line in lines[: heads[-1] + 1])
+
+
+def _is_names(text: str) -> bool:
+    """Return True for an address, a date or a signature in Latin letters: mostly names and numbers."""
+    words = re.findall(r"[^\W_][\w.,:/-]*", text) if text.isascii() else []
+    return len(words) > 0 and sum(_NAME.match(word) is not None for word in words) >= NAMES * len(words)
+
+
+def _prior(heading: str) -> float:
+    """Return the factor of a sentence by the headings above it."""
     above, _, own = " > ".join(heading.split(" > ")[-2:]).rpartition(" > ")
     if _BOILERPLATE.search(f"{above} {own}"):
         return BOILERPLATE
-    promised = PROMISED if _OVERVIEW.search(own) else PROMISED_ABOVE if _OVERVIEW.search(above) else 1.0
-    return promised * (INTRODUCES if place <= OPENING else 1.0)
+    return PROMISED if _OVERVIEW.search(own) else PROMISED_ABOVE if _OVERVIEW.search(above) else 1.0
 
 
 def _title(passage: Passage) -> frozenset[str]:

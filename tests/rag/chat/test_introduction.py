@@ -87,6 +87,43 @@ def test_what_is_attached_to_a_document_does_not_introduce_it(library: Library):
     assert last.questions and all("ferry" in question for question in last.questions)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "# 출장 지침\n\n시행일: 2026년 1월 1일\n\n"
+            "제1조(목적) 이 지침은 직원의 국내 출장에 필요한 사항을 정한다."
+            "\n\n제2조(일비) 출장자의 일비는 하루에 3만 원으로 한다.\n\n"
+            "제3조(정산) 출장자는 7일 이내에 여비를 정산한다.",
+            "이 지침은 직원의 국내 출장에 필요한 사항을 정한다.",
+        ),
+        (
+            "# 利用統計\n\n令和8年5月20日\n1 概況\n"
+            "令和7年度の図書館の入館者数は412,680人で、前年度より増加した。"
+            "\n\n2 資料費\n令和7年度の図書館の資料費は3,860万円であり、前年度より70万円増加した。",
+            "令和7年度の図書館の入館者数は412,680人で、前年度より増加した。",
+        ),
+        (
+            "# Garden rules\n\n- This paper sets the rules for the plots and sheds of the garden.\n"
+            "- Sheds on the plots are no higher than three metres in the garden.\n"
+            "- Plots of the garden are watered in the evening only, by hand.\n\n"
+            "Signed: Ann Lee, Garden Master, Holm, 4 May 2025.",
+            "This paper sets the rules for the plots and sheds of the garden.",
+        ),
+    ],
+)
+def test_a_summary_begins_with_what_the_document_says_of_itself(library: Library, text: str, said: str):
+    chunks, _ = added(library, f"{text[:9]}.md", text.encode())
+    first, *rest = summarise(chunks).split("\n")
+    assert first == said and "Signed" not in "".join(rest)
+
+
+def test_tables_alone_are_introduced_by_their_columns(library: Library):
+    chunks, pipeline = added(library, "fleet.csv", b"Bike,Price (EUR)\nB-1,890\nB-2,2350\n")
+    *_, last = introduce(chunks, pipeline)
+    assert last.summary == "Bike, Price (EUR)"
+
+
 def test_figures_alone_have_no_introduction(library: Library):
     chunks, pipeline = added(library, "figures.csv", b"1,2,3\n4,5,6\n")
     assert list(introduce(chunks, pipeline)) == [Introduction()]

@@ -50,13 +50,22 @@ def test_the_address_names_the_part_to_show(page: Page, castle: str):
     assert "Part 1 of" in words(page("documents", document=castle, page="9999"))
 
 
-def test_a_table_without_a_summary_says_so(page: Page, here: Workspace):
-    record, _ = here.library.add("stock.csv", b"SKU,Quantity\nTL-100,24\nTL-104,7\n")
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (b"SKU,Quantity\nTL-100,24\nTL-104,7\n", "SKU, Quantity"),
+        (b"1,2\n3,4\n", "No summary or questions for this document."),
+    ],
+)
+def test_a_table_is_summarised_by_its_columns_and_figures_alone_by_nothing(
+    page: Page, here: Workspace, rows: bytes, said: str
+):
+    record, _ = here.library.add("stock.csv", rows)
     list(here.library.index(record.id))
     here.introduction(record.id).wait(60)
     at = page("documents", document=record.id)
     at.session_state[f"introduction-{record.id}"] = True
-    assert "No summary or questions for this document." in words(at.run())
+    assert said in words(at.run())
 
 
 def test_a_document_that_is_gone_is_not_opened(page: Page, here: Workspace):
