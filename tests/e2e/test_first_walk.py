@@ -127,6 +127,23 @@ def test_files_and_a_question_go_in_together(server: Server, visit: Visit, tmp_p
     expect(marked).to_contain_text("연차 휴가는 3월 31일까지 사용해야 합니다.")
 
 
+def test_what_was_added_is_introduced_above_the_input_without_scrolling(
+    server: Server, visit: Visit, tmp_path: Path
+):
+    page = (visitor := visit(server.url)).page
+    files = [tmp_path / f"{name}.md" for name in ("ferry", "crane", "quay")]
+    for file in files:
+        what = f"The {file.stem} of Holm was built in 1931 by the yard of Varn, which was paid in silver, "
+        file.write_text(f"{what}and it has carried goods and people over the harbour of Holm ever since.")
+    visitor.add(*files, then=page.locator(".st-key-introduction", has_text="quay.md"))
+    offered = page.locator(".st-key-introduction-questions button")
+    expect(offered).to_have_count(3)
+    visitor.rested()
+    bottom = page.get_by_test_id("stBottom").bounding_box()
+    last = offered.last.bounding_box()
+    assert bottom and last and last["y"] + last["height"] <= bottom["y"]
+
+
 def test_each_file_has_its_own_result_and_its_original_back(server: Server, visit: Visit, tmp_path: Path):
     good, empty, image = tmp_path / "受注.txt", tmp_path / "empty.txt", tmp_path / "photo.png"
     good.write_text("受注の締め切りは毎月二十日です。", "utf-8")

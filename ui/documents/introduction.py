@@ -8,7 +8,6 @@ import streamlit as st
 
 from rag.chat.introduction import MOST_QUESTIONS, Introduction
 from rag.i18n import N_, _, ngettext, translated
-from rag.text.sentences import sentences
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE
 from storage.errors import NotFound
@@ -162,8 +161,7 @@ def _said_of(record: DocumentRecord, here: Workspace) -> tuple[Introduction, str
         progress = here.ingest.progress(record.id)
         return Introduction(), step_name(progress).capitalize() if progress else _("Waiting")
     made = here.introduction(record.id).latest or Introduction()
-    first = next((made.summary[start:end] for start, end in sentences(made.summary)), "")
-    return made, label(first, MOST_SENTENCE)
+    return made, label(made.summary.partition("\n")[0], MOST_SENTENCE)
 
 
 def _show_actions(record: DocumentRecord, here: Workspace, open_document: Open | None) -> None:
@@ -186,7 +184,7 @@ def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, m
 
 
 def _show_questions(questions: Sequence[tuple[DocumentRecord, str]], here: Workspace) -> None:
-    with st.container(gap="xsmall", key="introduction-questions"):
+    with st.container(horizontal=True, gap="xsmall", key="introduction-questions"):
         for number, (record, question) in enumerate(questions):
             if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
                 ask_about(record, question, here)

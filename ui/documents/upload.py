@@ -175,13 +175,21 @@ def _follow(outcomes: UploadReport) -> None:
 
 @show_errors()
 def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport, here: Workspace, *, live: bool) -> None:
-    """Show each file with its state, which changes until it was read."""
+    """Show each file with its state, which changes until it was read.
+
+    Where documents introduce themselves only those that are not read yet are listed.
+    """
     if live and _have_ended(lines, here):
         st.rerun()  # without polling
     if not outcomes.lines:
         st.rerun()  # closed: the page has the lines no more
     records = _records(lines, here)
     states = [line_state(line, records, here) for line in lines]
+    shown = [pair for pair in zip(lines, states, strict=True) if outcomes.place or pair[1][0] != "ready"]
+    if not shown:
+        st.toast(_added(lines), icon=":material/description:")
+        outcomes.close()
+        return
     with st.container(border=True, key="upload-report", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{_count(states)}**", width="stretch")
@@ -189,8 +197,7 @@ def _show_lines(lines: Sequence[UploadLine], outcomes: UploadReport, here: Works
         with st.container(key="upload-lines"):
             st.markdown(
                 "\n".join(
-                    f"- :material/{_ICONS[tone]}: {_named(line.name, said)}"
-                    for line, (tone, said) in zip(lines, states, strict=True)
+                    f"- :material/{_ICONS[tone]}: {_named(line.name, said)}" for line, (tone, said) in shown
                 )
             )
 
