@@ -310,8 +310,9 @@ class Conversations(OwnerStore):
         *,
         sent: Sequence[SentRecord] = (),
         notes: Mapping[str, str] | None = None,
+        timings_ms: Mapping[str, float] | None = None,
     ) -> bool:
-        """Replace citations and markers of a complete answer, and add to its trace, in one commit.
+        """Replace citations and markers of a complete answer, add to its trace and timings, in one commit.
 
         False where the answer is not complete, or no longer has the text ``before``. The reader's feedback on
         a citation that stays is kept.
@@ -322,6 +323,7 @@ class Conversations(OwnerStore):
                 return False
             messages.save_citations(session, answer.id, messages.with_feedback(session, answer.id, citations))
             answer.content, answer.folded = content, fold(content)
+            answer.timings_ms = {**answer.timings_ms, **(timings_ms or {})}
             extend_trace(session, answer.id, sent, notes or {})
             self._row(session, answer.conversation_id).updated = now()
             return True

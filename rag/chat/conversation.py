@@ -144,10 +144,12 @@ class Conversation:
         sent: list[traces.SentRecord] = []
         cited = [_as_citation(record) for record in answer.citations]
         passages = [_passage(record) for record in answer.passages]
+        began = time.perf_counter()
         for event in self._make_pipeline().check(answer.content, cited, passages, cancelled):
             if isinstance(event, Sent):
                 sent.append(traces.SentRecord(event.purpose, event.messages))
             if isinstance(event, Checked):
+                took = round((time.perf_counter() - began) * 1000, 1)
                 self._conversations.revise(
                     answer_id,
                     answer.content,
@@ -155,6 +157,7 @@ class Conversation:
                     [CitationRecord(**asdict(citation)) for citation in event.citations],
                     sent=sent,
                     notes={"reading": event.note},
+                    timings_ms={"check": answer.timings_ms.get("total", 0.0) + took},
                 )
             yield event
 

@@ -30,6 +30,7 @@ _STEPS = {
     "rerank": N_("{time} to rerank"),
     "first_token": N_("{time} to the first word"),
     "total": N_("{time} to the end"),
+    "check": N_("{time} to check statements"),
 }
 _PURPOSES = {
     "answer": N_("Request for the answer"),
@@ -230,6 +231,8 @@ def timing(laps: Mapping[str, float]) -> str:
     '52 ms to search, 798 ms to the first word, and 1.5 s to the end: 2.4 s in all.'
     >>> timing({"retrieve": 52.0, "total": 52.0})
     '52 ms to search: 52 ms in all.'
+    >>> timing({"retrieve": 52.0, "total": 52.0, "check": 3052.0})
+    '52 ms to search and 3.0 s to check statements: 3.1 s in all.'
     >>> timing({"total": 0.3})
     '0 ms to the end: 0 ms in all.'
     """

@@ -233,6 +233,7 @@ def test_a_check_changes_a_stored_answer_in_one_commit_and_keeps_feedback(conver
         Feedback(database, "ann").mark(before.id, 0, "wrong")
         list(conversation.check(before.id))
     after = conversations.messages(chat)[-1]
+    assert after.timings_ms["check"] > after.timings_ms["total"] == before.timings_ms["total"]
     assert after.content == f"It was built in 1432 [1]. {moat} [2] [1]."
     assert [(one.status, one.marker, one.feedback) for one in after.citations] == [
         ("verified", 1, "wrong"),
