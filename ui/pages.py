@@ -81,6 +81,8 @@ MAX_TITLE = 60  # characters: browsers cut longer tab titles
 _HTML = """<p class="footnote-told" role="status"></p>"""
 _JS = """
 const SCROLLS = '[data-testid="stMarkdownContainer"] table:not([tabindex])';
+const CELLS = ':is([data-testid="stMarkdownContainer"], [data-testid="stTable"]) :is(td, th)';
+const WHOLE = /^(?=.{1,24}$)(?=.*\\d)\\S+(?:\\s\\S{1,8}){0,2}$/;  // a date, a number with its unit
 const READING = '.st-key-ingest [role="progressbar"]';
 const LINKS = '[data-testid="stSidebarNavLink"]';
 const CHOICES = `.st-key-chats button, .st-key-new-chat button, ${LINKS}`;
@@ -385,6 +387,9 @@ let reading = false;
 function look(told, data) {
   for (const table of document.querySelectorAll(SCROLLS)) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+  }
+  for (const cell of document.querySelectorAll(CELLS)) {
+    cell.classList.toggle('footnote-whole', WHOLE.test(cell.textContent.trim()));
   }
   translate(data.words, data.labels);
   keepUploaderHint();

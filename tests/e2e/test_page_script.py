@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -218,3 +219,21 @@ def test_the_keyboard_reaches_what_the_input_lies_over(with_model: Server, visit
     again(lambda _: page.keyboard.press("Escape"), gone(large))
     expect(panel).to_be_visible()
     close(panel)
+
+
+@pytest.mark.integration
+def test_a_date_and_a_number_with_its_unit_are_not_broken_in_a_narrow_column(
+    server: Server, visit: Visit, tmp_path: Path
+):
+    visitor = visit(server.url, width=1024)
+    rows = tmp_path / "boats.csv"
+    names = (
+        "Boat,Yard that built it,Launched on,Length of hull,Home harbour,Captain of the boat,Last inspected"
+    )
+    rows.write_text(f"{names}\nFerry B-02,Varn,2021-04-12,12.5 m,Holm,Ann Lee,2024-10-21\n")
+    visitor.add(rows, then=visitor.page.locator(".st-key-introduction", has_text="boats.csv"))
+    visitor.ask("When was Ferry B-02 launched?")
+    visitor.finished(1)
+    for said in ("2021-04-12", "12.5 m"):
+        cell = visitor.answers().locator("td", has_text=said)
+        assert cell.evaluate("cell => getComputedStyle(cell).whiteSpace") == "nowrap"
