@@ -14,6 +14,9 @@ _LONGEST_CAPTION = 204
 BAR = re.compile(r"(?<!\\)\|")
 """Bar between two cells; one within a cell is written `\\|`."""
 
+_SHEET = re.compile(r"^## .*\n\n", re.MULTILINE)
+"""Heading of a sheet in the text of a spreadsheet."""
+
 
 @dataclass(frozen=True)
 class TableRow:
@@ -83,6 +86,32 @@ def rows(text: str, start: int, end: int) -> Iterator[TableRow]:
     """Yield the table rows of a span of a text."""
     for found in _ROW.finditer(text, start, end):
         yield TableRow(found.start(), found.end(), cells(found[0]))
+
+
+def row_numbers(text: str, start: int, end: int) -> tuple[int, int] | None:
+    r"""Return the first and the last row of a sheet, from 1, that a span of a spreadsheet's text lies in.
+
+    None where it lies outside of the sheet's rows: in a comment, or in the figures of a chart.
+
+    >>> text = "## Budget\n\n\n| item | sum |\n| --- | --- |\n| rent | 40 |\n\n| all | 40 |\n| --- | --- |"
+    >>> row_numbers(text, text.index("rent"), text.index("40")), row_numbers(text, 12, len(text))
+    ((3, 3), (2, 5))
+    """
+    sheet = next(reversed([found for found in _SHEET.finditer(text, 0, end) if found.start() <= start]), None)
+    at = sheet.end() if sheet else 0
+    number, place, found = 0, 0, list[int]()
+    for line in text[at:].split("\n"):
+        if at >= end:
+            break
+        place = place + 1 if line else 0  # in its table, whose second line is the rule
+        if line and not line.startswith("|"):
+            return None
+        if place != 2:
+            number += 1
+            if place and at + len(line) > start:
+                found.append(number)
+        at += len(line) + 1
+    return (found[0], found[-1]) if found else None
 
 
 def cells(row: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Citation markers of a stored answer: their links, targets, and the browser bridge that opens them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -58,10 +58,13 @@ class CitedPassage:
         return self.citation.quote if self.citation and self.exact else self.passage.text
 
 
-def links(message: Message, *, checking: bool = False) -> list[tuple[int, Link]]:
+def links(
+    message: Message, *, checking: bool = False, rows: Mapping[str, str] | None = None
+) -> list[tuple[int, Link]]:
     """Return the offset of each marker in an answer and what it opens; unknown numbers are left out.
 
-    While the model reads for open statements, the hints of their markers say so.
+    While the model reads for open statements, the hints of their markers say so. `rows` are the cited rows
+    of spreadsheets, by target.
     """
     numbers = quote_numbers(message)
     return [
@@ -70,7 +73,7 @@ def links(message: Message, *, checking: bool = False) -> list[tuple[int, Link]]
             Link(
                 cited.passage.number,
                 target_of(cited),
-                _hint(cited, checking),
+                _hint(cited, checking, (rows or {}).get(target_of(cited), "")),
                 SIGNS.get(_status(cited), ""),
                 numbers.get(target_of(cited), 0),
             ),
@@ -131,14 +134,15 @@ def _status(evidence: CitedPassage) -> str:
     return evidence.citation.status if evidence.citation and evidence.message.model is not None else ""
 
 
-def _hint(evidence: CitedPassage, checking: bool) -> str:
+def _hint(evidence: CitedPassage, checking: bool, row: str) -> str:
     words = " ".join(plain_words(evidence.quote).replace("\t", ", ").split())
     short = words if len(words) <= MAX_HINT else words[: MAX_HINT - 1].rstrip() + "…"
     told = _status(evidence)
     if evidence.passage.is_from_picture:
         place = translated(place_and_heading(evidence.passage))
         return _("Read from a picture by a model: {hint}", hint=f"{short} — {place}")
-    hint = f"“{short}” — {translated(place_and_heading(evidence.passage))}"
+    place = ", ".join(filter(None, [translated(place_and_heading(evidence.passage)), row]))
+    hint = f"“{short}” — {place}"
     status = CHECKING if checking and told in OPEN else STATUSES.get(told)
     return _(status, hint=hint) if status else hint
 

@@ -30,6 +30,7 @@ from storage.records import PageSpan, PassageRecord
 from ui import pages
 from ui.chat.citations import PANEL, CitedPassage, marked, resolve, target_of
 from ui.chat.page_view import cited_pages, icon_button, is_pdf, page_shown, show_pages
+from ui.chat.sheet_rows import row_cited
 from ui.components import side_panel
 from ui.components.copy_buttons import copy_buttons
 from ui.components.document_text import form_of, running_words, show_text
@@ -199,7 +200,8 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
         evidence = replace(evidence, passage=passage)
     spans = cited_pages(evidence, workspace) if found == "here" else []
     page = page_shown(evidence, spans) if spans else None
-    where = _where(page, spans, passage)
+    row = row_cited(evidence, workspace) if found == "here" else ""
+    where = _where(page, spans, passage, row)
     with st.container(key="source-where", horizontal=True, gap="small", vertical_alignment="center"):
         if where:
             st.caption(where, width="stretch")
@@ -213,7 +215,7 @@ def show_source(evidence: CitedPassage, workspace: Workspace) -> None:
     if spans and is_pdf(passage, workspace):
         show_pages(evidence, spans, workspace)
     if not passage.is_from_picture:
-        _show_words(evidence, workspace, found, spans)
+        _show_words(evidence, workspace, found, spans, row)
     if found == "here":
         _show_figures(evidence, workspace)
     _show_description(passage)
@@ -235,11 +237,14 @@ def _open_document(document_id: str, page: int | None, words: tuple[int, int]) -
     side_panel.open_document(document_id, page, words)
 
 
-def _where(page: int | None, spans: Sequence[PageSpan], passage: PassageRecord) -> str:
-    """Return the pages and heading of the cited words, or the page that was turned to."""
+def _where(page: int | None, spans: Sequence[PageSpan], passage: PassageRecord, row: str) -> str:
+    """Return the pages, heading and row of the cited words, or the page that was turned to."""
     if page is not None and page not in [span.number for span in spans]:
         return _("Page {number}", number=page)
-    return " · ".join(filter(None, [_page_numbers(spans, passage), label(heading_of(passage), 200)]))
+    heading = label(heading_of(passage), 200)
+    if row and heading:
+        heading = _("Sheet {name}", name=heading)
+    return " · ".join(filter(None, [_page_numbers(spans, passage), heading, row]))
 
 
 def _page_numbers(spans: Sequence[PageSpan], passage: PassageRecord) -> str:
@@ -274,7 +279,7 @@ def _show_description(passage: PassageRecord) -> None:
 
 
 def _show_words(
-    evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan]
+    evidence: CitedPassage, workspace: Workspace, found: Standing, pages: Sequence[PageSpan], row: str
 ) -> None:
     """Show the cited words, marked in their context."""
     before, after = _neighbours(evidence, workspace, found, pages)
@@ -283,15 +288,17 @@ def _show_words(
     st.markdown(f"**{translated(_HEADINGS[evidence.citation.status if evidence.citation else 'passage'])}**")
     with st.container(key=f"source-words-{target_of(evidence)}"):  # the browser brings them into sight
         st.markdown(shown, anchors=False)
-    copy_buttons({_("Copy quote"): _quote_with_place(evidence, pages)}, "copy-quote")
+    copy_buttons({_("Copy quote"): _quote_with_place(evidence, pages, row)}, "copy-quote")
 
 
-def _quote_with_place(evidence: CitedPassage, pages: Sequence[PageSpan]) -> str:
-    """Return the cited words as running words, with their document and page."""
+def _quote_with_place(evidence: CitedPassage, pages: Sequence[PageSpan], row: str) -> str:
+    """Return the cited words as running words, with their document, page and row."""
     form = form_of(evidence.passage.document)
     words = plain_words(running_words(evidence.quote, form), marks=form == "markdown").strip()
     cited_on = pages[0].number if pages else evidence.passage.page
     place = translated(place_name(replace(evidence.passage, page=cited_on)))
+    if row:
+        place = ", ".join(filter(None, [place, heading_of(evidence.passage), row]))
     gap = "\n" if "\n" in words else " "
     return f"{words}{gap}— {' '.join(clean(place).split())}"
 

@@ -30,6 +30,7 @@ from ui import pages
 from ui.chat import answer_actions, evidence_panel, scope, trace_panel
 from ui.chat.citations import cited_numbers, links
 from ui.chat.quotes import QuotePart, in_bold, is_search_result, quote_parts
+from ui.chat.sheet_rows import rows_cited
 from ui.components.copy_buttons import copy_buttons
 from ui.components.markdown import Link, escape_text, label, safe_answer
 from ui.components.messages import action, dialog, flash_errors
@@ -337,12 +338,12 @@ def show_answer(
             _show_checking(message, workspace)
         else:
             _show_backing(message)
-        quoted = is_search_result(message)
+        quoted, rows = is_search_result(message), rows_cited(message, workspace)
         if quoted:
             asked = read_plan(message.standalone_question or "")[0] or (question.content if question else "")
-            show_quotes(message, asked, standings)
+            show_quotes(message, asked, standings, rows)
         elif message.content:
-            cited = links(message, checking=checking)
+            cited = links(message, checking=checking, rows=rows)
             st.markdown(
                 safe_answer(
                     message.content, cited, [(at, translated(words)) for at, words in remarks(message)]
@@ -431,23 +432,30 @@ def read_all_label(offer: Mapping[str, int]) -> str:
     )
 
 
-def show_quotes(message: Message, question: str, standings: Mapping[str, Standing]) -> None:
-    """Show the best quote of an answer without a model, and a card for each other one."""
+def show_quotes(
+    message: Message, question: str, standings: Mapping[str, Standing], rows: Mapping[str, str]
+) -> None:
+    """Show the best quote of an answer without a model, and a card for each other one.
+
+    `rows` are the cited rows of spreadsheets, by target.
+    """
     given = {passage.number: passage for passage in message.passages}
+    linked = links(message, rows=rows)
     for place, part in enumerate(quote_parts(message)):
         passage = None if part.marker is None else given.get(part.marker)
-        cited = [(at - part.start, link) for at, link in links(message) if part.start <= at < part.end]
+        cited = [(at - part.start, link) for at, link in linked if part.start <= at < part.end]
+        row = rows.get(cited[-1][1].target, "") if cited else ""
         key = f"quote-{message.id}-{place}"
         with st.container(key=key, border=passage is not None and not part.best, gap="xxsmall"):
             if passage is not None and cited and not part.best:
-                _show_place(passage, cited[-1][1], key, _remarks_on(passage, standings))
+                _show_place(passage, cited[-1][1], key, row, _remarks_on(passage, standings))
             st.markdown(_marked_quote(message, part, cited, question), anchors=False)
             if passage is not None and cited and part.best:
-                _show_place(passage, cited[-1][1], key, _remarks_on(passage, standings))
+                _show_place(passage, cited[-1][1], key, row, _remarks_on(passage, standings))
 
 
-def _show_place(passage: PassageRecord, link: Link, key: str, remarks: Sequence[str]) -> None:
-    """Show the document and page of a quote, which open its source, its heading, and remarks on it."""
+def _show_place(passage: PassageRecord, link: Link, key: str, row: str, remarks: Sequence[str]) -> None:
+    """Show the document and page of a quote, which open its source, its heading, row, and remarks on it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(
             f"{link.shown or link.number} · {label(translated(place_name(passage)), 60)}",
@@ -457,8 +465,9 @@ def _show_place(passage: PassageRecord, link: Link, key: str, remarks: Sequence[
             args=(link.target,),
             type="tertiary",
         )
-        if heading := heading_of(passage).rpartition(" > ")[2]:
-            st.caption(label(heading, 80), width="content")
+        heading = heading_of(passage).rpartition(" > ")[2]
+        if place := " · ".join(filter(None, [label(heading, 80), row])):
+            st.caption(place, width="content")
         _show_badges(remarks)
 
 

@@ -150,30 +150,34 @@ def read_csv(path: Path) -> LoadedDocument:
     text = clean(decode(path.read_bytes()))
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=False)
-    return LoadedDocument(table_text(rows), media_type="text/csv")
+    return LoadedDocument(table_text(rows, counted=True), media_type="text/csv")
 
 
-def table_text(rows: Iterable[Sequence[str]]) -> str:
+def table_text(rows: Iterable[Sequence[str]], *, counted: bool = False) -> str:
     r"""Return a Markdown table; empty columns at a row's end are left out, and an empty row ends a table.
+
+    Where rows are `counted` each empty one above another row keeps a line, so that `row_numbers` finds them.
 
     >>> table_text([["a", "b"], ["1", "x|y"], ["", ""], ["c", ""]])
     '| a | b |\n| --- | --- |\n| 1 | x\\|y |\n\n| c |\n| --- |'
+    >>> table_text([[], ["a"], [], [], ["b"]], counted=True)
+    '\n| a |\n| --- |\n\n\n| b |\n| --- |'
     """
-    return "\n".join(_table_lines(rows))
+    return "\n".join(_table_lines(rows, counted))
 
 
-def _table_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    first, gap = True, False
+def _table_lines(rows: Iterable[Sequence[str]], counted: bool) -> Iterator[str]:
+    first, gap = True, 0
     for row in rows:
         cells = [escape_bars(" ".join(cell.split())) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
-            gap = not first
+            gap = gap + 1 if counted else int(not first)
             continue
         if gap:
-            yield ""
-            first, gap = True, False
+            yield from [""] * gap
+            first, gap = True, 0
         yield f"| {' | '.join(cells)} |"
         if first:
             yield f"|{' --- |' * len(cells)}"

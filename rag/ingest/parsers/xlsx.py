@@ -43,11 +43,13 @@ def _sheet(sheet: Any, container: zipfile.ZipFile, part: str) -> Iterator[str]:
     """Yield a sheet's table, charts and comments; `sheet` is None where it holds charts only."""
     if sheet is not None:
         sheet.reset_dimensions()  # the size that the file states may be absurd
-        if table := table_text([_cell_text(cell) for cell in row] for row in sheet.iter_rows()):
+        rows = ([_cell_text(cell) for cell in row] for row in sheet.iter_rows())
+        if table := table_text(rows, counted=True):
             yield table
     for drawing in ooxml.related_parts(container, part, "/drawing").values():
         for chart in ooxml.related_parts(container, drawing, "/chart").values():
-            yield from ooxml.chart_blocks(ooxml.parse_part(container, chart))
+            blocks = list(ooxml.chart_blocks(ooxml.parse_part(container, chart)))
+            yield from blocks if not blocks or blocks[0].startswith("#") else ["### Chart", *blocks]
     yield from ooxml.comments(container, part)
 
 

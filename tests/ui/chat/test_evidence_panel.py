@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from docx import Document
 from docx.shared import Inches
+from openpyxl import Workbook
 from PIL import Image
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
@@ -207,3 +208,35 @@ def test_an_address_with_words_that_a_document_does_not_have_shows_its_first_par
     chat, _answer, document = cite(here, "castle.txt", b"Room 1 has seven candles.", "Room 1")
     at = page(chat=chat, document=document, words=place)
     assert not at.exception and "Room 1 has seven candles." in words(at)
+
+
+def workbook() -> bytes:
+    book, file = Workbook(), io.BytesIO()
+    sheet = book.active
+    sheet.title = "Budget"
+    for at, row in (
+        (2, ("Item", "Sum")),
+        (3, ("Rent", 40)),
+        (7, ("Paid", "Left")),
+        (12, ("Harbour dues", 75)),
+    ):
+        for column, value in enumerate(row, 1):
+            sheet.cell(at, column, value)
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "row"),
+    [
+        ("fees.xlsx", workbook(), "Row 12"),
+        ("fees.csv", b"Item,Sum\n\n\nHarbour dues,75\n", "Row 4"),
+    ],
+)
+def test_the_row_of_a_sheet_that_is_cited_is_named(here, page, name: str, content: bytes, row: str):
+    chat, answer, _ = cite(here, name, content, "| Harbour dues | 75 |")
+    at = page(chat=chat, cite=f"{answer}-0")
+    assert not at.exception
+    assert f"Figures · {row}" in [caption.value for caption in at.caption]  # of the quote
+    assert any(caption.value.endswith(f"Sheet Figures · {row}") for caption in at.caption)  # of the panel
+    assert any(f"Figures, {row}" in one.value for one in at.markdown if "#cite-" in one.value)
