@@ -62,7 +62,7 @@ def summarise(chunks: Sequence[ChunkRecord]) -> str:
         Passage(c.id, c.document_id, c.document, c.sha256, c.page, c.heading, c.start, c.end, c.text)
         for c in chunks
     ]
-    told, left = dict[tuple[int, int], str](), LONGEST_SUMMARY
+    told, left = dict[tuple[int, int], str](), float(LONGEST_SUMMARY)
     for pick in central_sentences(passages, MOST_SENTENCES):
         said = inert(_EMPHASIS.sub("", passages[pick.number - 1].text[pick.start : pick.end]))
         left -= width(said)
