@@ -150,16 +150,18 @@ class Conversations(OwnerStore):
             self._begin_job(session, turn.answer_id)
             return _turn_record(session, self._answer(session, turn.answer_id))
 
-    def show_version(self, question_id: str) -> None:
+    def show_version(self, question_id: str, last_read: str | None = None) -> None:
         """Show a question in place of its other versions, with the newest messages after it.
 
+        Where ``last_read`` is a message that follows from it, these are the newest after that one.
         Raises AnswerPending while an answer of the conversation is pending.
         """
         with self._database.writing(self._owner) as session:
             question = messages.own_message(session, self._owner, question_id, "user")
             _refuse_pending(session, question.conversation_id)
             row = self._row(session, question.conversation_id)
-            row.tip_id, row.updated = messages.newest_after(session, question), now()
+            goes_on = messages.later_message(session, question, last_read)
+            row.tip_id, row.updated = messages.newest_after(session, goes_on), now()
 
     def version_that_goes_on(self, question_id: str) -> str | None:
         """Return the newest other version of a question that has later questions; None without one."""

@@ -139,6 +139,15 @@ def opening_of(session: Session, message: MessageRow) -> MessageRow:
     return session.scalars(_PATH.limit(1), {"from": message.id, "limit": message.position}).one()
 
 
+def later_message(session: Session, message: MessageRow, later_id: str | None) -> MessageRow:
+    """Return the message of an id where it follows from this one, else this one."""
+    later = None if later_id is None else session.get(MessageRow, later_id)
+    if later is None or later.conversation_id != message.conversation_id:
+        return message
+    path = path_to(session, later.id, later.position + 1)
+    return later if any(one.id == message.id for one in path) else message
+
+
 def newest_after(session: Session, message: MessageRow) -> str:
     """Return the id of the newest message that follows from this one, or its own where none does."""
     below = (

@@ -55,6 +55,24 @@ def test_a_version_is_shown_in_place_of_the_question_and_of_all_that_followed_it
     assert chats.message(first.question_id).versions == ()
 
 
+def test_a_version_is_shown_with_the_branch_that_was_read_last(chats, chat):
+    first, second = ask(chats, chat, "a"), ask(chats, chat, "b")
+    read = ask(chats, chat, "c")
+    chats.show_version(second.question_id)
+    otherwise(chats, second.question_id, "b2")  # a newer branch below the first version
+    otherwise(chats, first.question_id, "a2")
+    chats.show_version(first.question_id)
+    assert shown(chats, chat) == ["a", "A", "b2", "B2"]
+    chats.show_version(first.question_id, second.answer_id)
+    assert shown(chats, chat) == ["a", "A", "b", "B", "c", "C"]
+    elsewhere = ask(chats, chats.create().id, "elsewhere")
+    for unrelated in (elsewhere.answer_id, "gone"):
+        chats.show_version(first.question_id, unrelated)
+        assert shown(chats, chat) == ["a", "A", "b2", "B2"]
+    chats.show_version(first.question_id, read.answer_id)
+    assert shown(chats, chat)[-1] == "C"
+
+
 def test_the_version_with_the_later_questions_is_told(chats, chat):
     first, _second = ask(chats, chat, "a"), ask(chats, chat, "b")
     assert chats.version_that_goes_on(first.question_id) is None

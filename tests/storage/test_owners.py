@@ -100,7 +100,7 @@ CONVERSATIONS = {
     "opening": lambda my, ids: my.opening(ids["answer"]),
     "pending": lambda my, ids: my.pending(ids["conversation"]),
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
-    "show_version": lambda my, ids: my.show_version(ids["question"]),
+    "show_version": lambda my, ids: my.show_version(ids["question"], ids["answer"]),
     "version_that_goes_on": lambda my, ids: my.version_that_goes_on(ids["question"]),
     "begin_retry": lambda my, ids: my.begin_retry(ids["answer"]),
     "begin_continuation": lambda my, ids: my.begin_continuation(ids["stopped"]),

@@ -112,8 +112,22 @@ def _show_versions(question: Message, workspace: Workspace) -> None:
         st.caption(_("Version {at} of {total}", at=at + 1, total=number), width="content")
         for name, icon, to in ways:
             if 0 <= to < number:
-                show = partial(workspace.conversations.show_version, question.versions[to])
+                show = partial(_show_version, question.versions[to], workspace)
                 _button(name, f"{icon}-{question.id}", icon, show)
+
+
+_READ = "last-read"  # key of the last message that was shown after each version of a question
+
+
+def keep_read(shown: Sequence[Message]) -> None:
+    """Remember the last message of a conversation for each question above it, to come back to."""
+    read: dict[str, str] = st.session_state.setdefault(_READ, {})
+    read.update({message.id: shown[-1].id for message in shown if message.role == "user"})
+
+
+def _show_version(question_id: str, workspace: Workspace) -> None:
+    read: dict[str, str] = st.session_state.get(_READ, {})
+    workspace.conversations.show_version(question_id, read.get(question_id))
 
 
 def show_version_that_goes_on(question: Message, workspace: Workspace) -> None:
@@ -125,7 +139,7 @@ def show_version_that_goes_on(question: Message, workspace: Workspace) -> None:
         key=f"goes-on-{question.id}", horizontal=True, gap="small", vertical_alignment="center"
     ):
         st.caption(_("The later questions are under another version of this one."), width="content")
-        show = partial(workspace.conversations.show_version, other)
+        show = partial(_show_version, other, workspace)
         _button(_("Show them"), f"show-later-{question.id}", "history", show, "secondary")
 
 

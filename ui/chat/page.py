@@ -16,6 +16,7 @@ from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
 from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import (
+    keep_read,
     show_answer,
     show_found,
     show_later,
@@ -166,6 +167,8 @@ def _show_conversation(conversation: ConversationRecord, here: Workspace) -> boo
         conversation.id,
         lambda before, limit: here.conversations.messages(conversation.id, before=before, limit=limit),
     )
+    if shows_newest(conversation.id):
+        keep_read(shown)
     settled = here.conversations.pending(conversation.id) is None
     left_out = _show_messages(shown, here, in_words(here.choices.of(conversation.id)), settled=settled)
     questions = [message for message in shown if message.role == "user"]

@@ -65,6 +65,21 @@ def test_the_later_questions_under_another_version_are_told_and_shown(page: Page
     assert "Bob did." in shown and "under another version" not in shown
 
 
+def test_an_earlier_version_comes_back_with_the_branch_that_was_read_last(page: Page, here: Workspace):
+    first = tell(here, "Who built the castle?", "Ann did.")
+    chat = first.conversation_id
+    second = tell(here, "Who built the moat?", "Bob did.", chat=chat)
+    here.otherwise(second.question_id, "Who built the bridge?")
+    done(here, chat)
+    at = page(chat=chat)
+    press(at, f"chevron_left-{here.conversations.messages(chat)[2].id}").run()
+    assert "Bob did." in words(at)
+    here.otherwise(first.question_id, "Who built the tower?")
+    done(here, chat)
+    press(at.run(), f"chevron_left-{here.conversations.messages(chat)[0].id}").run()
+    assert "Bob did." in words(at) and "bridge" not in words(at)
+
+
 def test_an_answer_that_could_not_be_made_shorter_says_so(page: Page, here: Workspace):
     first = tell(here, "Who built the castle?", "Ann did.")
     chat = first.conversation_id
