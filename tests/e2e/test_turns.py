@@ -169,6 +169,24 @@ def test_the_steps_of_a_question_are_shown_changed_and_searched_again(
     assert visitor.errors == []
 
 
+def test_axe_finds_nothing_while_a_question_is_planned_and_answered(
+    with_model: Server, visit: Visit, fake: FakeLLM
+):
+    visitor = visit(with_model.url, height=TALL)
+    page, stop = visitor.page, visitor.page.get_by_role("button", name="Stop", exact=True)
+    box = page.get_by_placeholder("Ask your documents")
+    for held, shown in ((Reply(planning, hold_after=0), stop), (HELD, visitor.answer("4.1 million"))):
+        fake.released.clear()
+        fake.reply(held)
+        expect(box).to_be_visible()
+        visitor.ask("How many tonnes does the second crane lift, and where was it built?", then=shown)
+        found = violations_of_both_themes(page)
+        fake.released.set()
+        visitor.finished(1)
+        assert found == []
+        page.goto(with_model.url)
+
+
 PAPER = """() => {
   const paper = document.createElement('div');
   paper.contentEditable = 'true';
