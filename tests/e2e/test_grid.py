@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server, serving
-from tests.e2e.test_accessibility import FOCUSED, each_way, tab_to, violations
-from tests.e2e.visitor import Visitor, click, close
+from tests.e2e.test_accessibility import FOCUSED, each_way, tab_to, violations, violations_of_both_themes
+from tests.e2e.visitor import PATIENCE, Visitor, click, close, gone
+from tests.rag.fake_llm import FakeLLM, Reply
 
 Visit = Callable[..., Visitor]
 LEASE = "# Lease\n\nThis lease begins on {day} May 2024. The monthly rent is EUR {rent}. No pets.\n"
@@ -196,3 +197,23 @@ def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, d
     found["new grid"] = violations(page)
     assert {state: nodes for state, nodes in found.items() if nodes} == {}
     assert len(found) == 5
+
+
+def test_axe_finds_nothing_in_a_grid_that_is_being_filled(with_model: Server, visit: Visit, fake: FakeLLM):
+    visitor = visit(with_model.url + "/library", height=2400)
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    chosen = page.get_by_text("1 selected", exact=True)
+    click(page.get_by_role("checkbox", name="Select harbour-report.pdf"), then=chosen)
+    click(page.get_by_role("button", name="Make a grid"), then=dialog.get_by_label("Name"))
+    dialog.get_by_label("Name").fill("Harbour")
+    title = page.get_by_role("heading", name="Harbour", level=1)
+    click(dialog.get_by_role("button", name="Make the grid"), then=title)
+    add_column(visitor, "Mood of the apprentices", "Text", 1)
+    fake.released.clear()
+    fake.reply(Reply("none", hold_after=0))
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    click(page.get_by_role("button", name="Fill 1 cell"), then=stop)
+    found = violations_of_both_themes(page)
+    fake.released.set()
+    gone(stop)(PATIENCE)
+    assert found == []
