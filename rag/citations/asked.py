@@ -14,7 +14,7 @@ from rag.citations.quantities import Quantity, quantities, undated
 from rag.citations.words import content_words
 from rag.text.facts import names
 
-_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
+_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|exceed|surpass|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
 _WAYS = re.compile(rf"(?:{_UP}|{_DOWN})(?:[a-z]*|[가-힣]*)", re.IGNORECASE)
@@ -33,7 +33,7 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _THAN = re.compile(
-    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**(?!\s*원?(?:으로|로|까지))\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
+    r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**(?!\s*[가-힣%]?(?:으로|로|까지))\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
     re.I,
 )
 WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
@@ -138,7 +138,7 @@ class TableStatement:
         self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
         self.times = periods(text)
         self.of_rows: list[StatedTime] = []  # times that rows state, and no column
-        self.numbers = _in_one_scale(text, undated(text, self.times))
+        self.numbers = _in_one_scale(text, [_aside(text, q) for q in undated(text, self.times)])
         clocks = list(_CLOCK.finditer(text))
         self.clocks = [clock[0] for clock in clocks]  # hours of the day, which are text of a row
         self.numbers = [
@@ -167,9 +167,9 @@ def asked_numbers(said: TableStatement, rows: Sequence[tuple[str, ...]]) -> list
     bounds = _clauses(said)
     text = blanked(said.text, {word for row in rows for word in row})
     kinds = [_kind(text, q, rows, alone=len(numbers) == 1) for q in numbers]
-    ends = _base(said, kinds)
+    ends = _base(said, kinds, rows)
     plain = [q for n, q in enumerate(numbers) if n != ends]
-    when = _when(said, plain, paired=ends is not None)
+    when = _when(said, plain, ends)
     if when is None:
         return []
     in_order = _rows_in_order(said, plain, rows)
@@ -219,23 +219,33 @@ def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alo
     return "change" if quantity.unit == "%" else "difference"
 
 
-def _base(said: TableStatement, kinds: Sequence[Kind]) -> int | None:
-    """Return the index of the number that another one is compared with: 7 of "5, up from 7"."""
+def _base(said: TableStatement, kinds: Sequence[Kind], rows: Sequence[tuple[str, ...]]) -> int | None:
+    """Return the index of the number that another one is compared with: 7 of "5, up from 7".
+
+    One under a label of its own is none: 7 of "income of 9 against costs of 7".
+    """
     values = [n for n, kind in enumerate(kinds) if kind == "value"]
     if len(values) != 2 or said.numbers[values[0]].unit != said.numbers[values[1]].unit:
         return None
     first, second = (said.numbers[n] for n in values)
     between, before = said.text[first.end : second.start], said.text[max(0, first.start - 48) : first.start]
-    if _FROM.search(before) or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
+    risen = _FROM.search(before) and re.search(r"\bto\b", between, re.IGNORECASE)
+    if risen or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
         return values[0]
-    rows = _COMPARED_WITH.search(between) and not _FOR.search(said.text[second.end :])
-    return values[1] if rows else None
+    if not _COMPARED_WITH.search(between) or _FOR.search(said.text[second.end :]):
+        return None
+    one, other = TableStatement(said.text[: first.start]), TableStatement(between)
+    own = any(len(other.named(row)) == len(row) > len(one.named(row)) for row in rows)
+    return None if own else values[1]
 
 
 def _when(
-    said: TableStatement, numbers: Sequence[Quantity], *, paired: bool
+    said: TableStatement, numbers: Sequence[Quantity], ends: int | None
 ) -> list[StatedTime | None] | None:
-    """Return the time of each number: the only one, one each in order, or the one in its clause."""
+    """Return the time of each number: the only one, one each in order, or the one in its clause.
+
+    The only one is not theirs where it follows the number at `ends`, with which another is compared.
+    """
     told = [p for p in said.times if p.year or p.month or p.quarter or p.months]
     back = [
         p
@@ -244,8 +254,9 @@ def _when(
     ]
     dated = [p for p in told if p not in back]
     if len({(p.year, p.month, p.day, p.months, p.quarter) for p in dated}) <= 1:
-        return [dated[0] if dated else None] * len(numbers)
-    if (paired or back) and len(numbers) >= 1:
+        of_base = ends is not None and dated and said.numbers[ends].end <= dated[0].start
+        return [dated[0] if dated and not of_base else None] * len(numbers)
+    if (ends is not None or back) and len(numbers) >= 1:
         return [latest_of(dated)] * len(numbers)
     if len(dated) == len(numbers):
         return list(dated)
@@ -263,6 +274,15 @@ def _rows_in_order(
     places = [place_of(row, rows, said) for row in rows]
     apart = max(places) < numbers[0].start or min(places) > numbers[-1].end
     return rows if apart else ()
+
+
+_AFTER_WORD = re.compile(r"[^\W\d_]\s?\(\Z")
+
+
+def _aside(text: str, quantity: Quantity) -> Quantity:
+    """Return a number that prose puts in brackets after a word as it is: "the most members (655)"."""
+    bare = not quantity.unit and quantity.value < 0 and _AFTER_WORD.search(text, 0, quantity.start)
+    return replace(quantity, value=-quantity.value) if bare else quantity
 
 
 def _in_one_scale(text: str, numbers: Sequence[Quantity]) -> list[Quantity]:

@@ -297,7 +297,7 @@ class TableLookup:
             (near, others) if any(near.named(label) for label in labels) else (said, TableStatement(""))
             for labels in ({p.row for p in able}, {p.beside for p in able})
         )  # "of which 8 is due" is about the row named before
-        words = near.rest, said.rest
+        words = near.rest, said.rest - by_row[1].rest  # what labels another number is not left over
         costs = [self._cost(p, said, (by_row, by_column), words) for p in able]
         return [p for p, cost in zip(able, costs, strict=True) if cost <= min(costs) + CLEAR]
 
@@ -516,6 +516,9 @@ class TableLookup:
         """Return the reading of a number as a change: the one of a column of changes, else calculated."""
         percent = asked.kind == "change"
         way = way_of(_without_rows(said, here), asked.quantity) or (-1 if asked.quantity.value < 0 else 1)
+        rows = [row for row in self._full_rows(said, here) if not _TOTAL.match(" ".join(row))]
+        if len(rows) == 2 and len(said.numbers) == 1:
+            return self._between(rows, asked, here, way, percent=percent)
         written = [p for p in here if p.cell.is_change and p.cell.quantity.unit == asked.quantity.unit]
         for placed in self._best(said, asked, written, every):
             value = placed.cell.quantity
@@ -531,6 +534,27 @@ class TableLookup:
         held = [one for one in read if one is not None and one.reading.holds]
         sure = len(pairs) == 1 and self._is_sure(said, asked, pairs[0][0])
         return held[0] if held else read[0] if sure else None
+
+    def _between(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        asked: AskedNumber,
+        here: Sequence[_Placed],
+        way: int,
+        *,
+        percent: bool,
+    ) -> "_Found | None":
+        """Return the reading of a number as the difference of two rows in one column, where it is that."""
+        cells = self._at(asked.period, [p for p in here if p.is_value and p.row in rows])
+        latest = cells if asked.period is not None else _latest_of(cells)
+        pairs = [
+            (one, other)
+            for one in latest
+            for other in latest
+            if (one.row, other.row) == tuple(rows) and _same_column(one, other)
+        ]
+        read = [_difference(asked.quantity, *pair, way, percent=percent) for pair in pairs]
+        return next((one for one in read if one is not None and one.reading.holds), None)
 
     def _summed(self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed]) -> "_Found | None":
         """Return the reading of a number as the sum of the rows that a statement names, in one column."""

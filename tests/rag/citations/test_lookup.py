@@ -386,3 +386,46 @@ def test_years_as_rows_codes_and_currencies_of_headers_name_a_cell(text: str, tr
     found, other = read(true, text), read(false, text)
     assert found is not None and found.holds
     assert other is None or not other.holds
+
+
+REVENUES = (
+    "(in millions)\n\n| | 2022 | 2023 |\n|---|---|---|\n| Product revenue | 310 | 342 |\n"
+    "| Service revenue | 120 | 151 |\n| Product cost | 200 | 214 |\n| Service cost | 61 | 77 |"
+)
+BRANCHES = (
+    "| Branch | Members | Volunteers |\n|---|---|---|\n| North | 412 | 38 |\n| South | 287 | 51 |\n"
+    "| Harbour | 655 | 24 |"
+)
+VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| 본관 | 5,120 | 6,340 |\n| 서부분관 | 1,450 | 1,720 |"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "holds"),
+    [
+        (REVENUES, "Revenue of services, $151 million, was below product cost, $214 million.", True),
+        (
+            REVENUES,
+            "Revenue from products was $342 million while the cost of services was $77 million.",
+            True,
+        ),
+        (
+            REVENUES,
+            "Revenue from products was $342 million while the cost of services was $71 million.",
+            None,
+        ),
+        (REVENUES, "Product revenue of $342 million stood against product cost of $214 million.", True),
+        (REVENUES, "Product revenue of $342 million stood against product cost of $241 million.", False),
+        (REVENUES, "Service revenue was $151 million versus $120 million in 2022.", True),
+        (REVENUES, "Service revenue was $151 million versus $121 million in 2022.", False),
+        (REVENUES, "In 2023 product revenue exceeded product cost by $128 million.", True),
+        (REVENUES, "In 2023 product revenue exceeded product cost by $138 million.", None),
+        (REVENUES, "In 2023 product cost exceeded product revenue by $128 million.", None),
+        (BRANCHES, "Harbour has the most members (655) and the fewest volunteers (24).", True),
+        (BRANCHES, "Harbour has the most members (655) and the fewest volunteers (38).", False),
+        (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,720명으로 늘었습니다.", True),
+        (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,700명으로 늘었습니다.", False),
+    ],
+)
+def test_each_number_is_of_the_cell_that_its_own_words_name(text: str, claim: str, holds: bool | None):
+    found = read(claim, text)
+    assert (found and found.holds) == holds

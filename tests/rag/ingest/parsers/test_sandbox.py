@@ -141,9 +141,9 @@ def test_a_reader_is_warned_a_second_before_its_time_is_up() -> None:
 
 def test_a_converter_has_limits_too_and_may_write_a_file_of_300_megabytes(tmp_path: Path) -> None:
     note = tmp_path / "limits"
-    names = ("RLIMIT_CPU", "RLIMIT_AS", "RLIMIT_FSIZE")
+    names = ("RLIMIT_CPU", "RLIMIT_AS", "RLIMIT_FSIZE", "RLIMIT_CORE")
     limits = f"(resource.getrlimit(getattr(resource, name))[0] for name in {names})"
     code = f"import resource; print(*{limits}, file=open({str(note)!r}, 'w'))"
     command = [sys.executable, "-c", code]
     sandbox.run_converter(command, "a.doc", home=tmp_path, timeout=20, memory=1 << 30)
-    assert note.read_text().split() == ["21", f"{1 << 30}", f"{300 << 20}"]
+    assert note.read_text().split() == ["21", f"{1 << 30}", f"{300 << 20}", "0"]
