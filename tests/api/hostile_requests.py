@@ -568,7 +568,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
     yield "a ZIP of zeros", upload("zeros.zip", _zip({"a.txt": few}))
     yield (
         "a ZIP of ten times 30 MB",
-        upload("ten.zip", _zip({f"{number}.txt": zeros for number in range(10)})),
+        upload("ten.zip", _zip({f"{number}.txt": zeros for number in range(10)}, level=1)),
     )
     yield (
         "a ZIP in a ZIP in a ZIP",
@@ -614,9 +614,9 @@ def _laughs() -> bytes:
     return f'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a0 "ha">{entities}]><a>&a11;</a>'.encode()
 
 
-def _zip(files: dict[str, bytes]) -> bytes:
+def _zip(files: dict[str, bytes], level: int | None = None) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()

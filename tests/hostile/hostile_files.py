@@ -84,6 +84,10 @@ def lying(make: Make, size: int) -> Make:
 
 def pdf(*objects: str, trailer: str = "/Root 1 0 R") -> Make:
     """Write a PDF of numbered objects, with a table of where each begins."""
+    return raw(pdf_of(*objects, trailer=trailer))
+
+
+def pdf_of(*objects: str, trailer: str = "/Root 1 0 R") -> bytes:
     content, places = b"%PDF-1.7\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(content))
@@ -92,7 +96,7 @@ def pdf(*objects: str, trailer: str = "/Root 1 0 R") -> Make:
     size, start = len(objects) + 1, len(content)
     content += f"xref\n0 {size}\n0000000000 65535 f \n{table}".encode()
     content += f"trailer<</Size {size}{trailer}>>\nstartxref\n{start}\n%%EOF".encode()
-    return raw(content)
+    return content
 
 
 def stream(content: bytes, more: str = "") -> str:
@@ -107,7 +111,12 @@ PAGE = (
     "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<</F<</Type/Font"
     "/Subtype/Type1/BaseFont/Helvetica>>>>/XObject<</X 5 0 R>>>>"
 )
-INFLATES = zlib.compress(b" " * (64 << 20), 9)
+
+
+def inflating(path: Path) -> int:
+    """Write a PDF with a page of 64 MB of spaces."""
+    spaces = stream(zlib.compress(b" " * (64 << 20), 9), "/Filter/FlateDecode")
+    return path.write_bytes(pdf_of(CATALOG, PAGES, PAGE + ">>", spaces, "null"))
 
 
 def zip_bomb(path: Path, size: int = 101 << 20) -> bytes:
@@ -423,10 +432,7 @@ FILES: dict[str, tuple[str, Make]] = {
             "<</Title(Deep)/Parent 6 0 R/Next 7 0 R/First 7 0 R/Last 7 0 R>>",
         ),
     ),
-    "pdf with a bomb for a page": (
-        "a.pdf",
-        pdf(CATALOG, PAGES, PAGE + ">>", stream(INFLATES, "/Filter/FlateDecode"), "null"),
-    ),
+    "pdf with a bomb for a page": ("a.pdf", inflating),
     "pdf of a length that lies": (
         "a.pdf",
         pdf(CATALOG, PAGES, PAGE + ">>", WORDS.replace("/Length", "/Length 99999999999/Was"), "null"),
