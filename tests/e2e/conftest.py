@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
@@ -50,6 +50,9 @@ PAGES = (
     ),
     ("Staff", "The authority employed 1,204 people at the end of the year. Forty of them were apprentices."),
 )
+TabKey = tuple[int, bool, str]
+Tabs = dict[TabKey, Page]
+"""Tabs by their number in a test, whether it is dark, and the language."""
 START = 300  # seconds: how long a server may take to its first word
 expect.set_options(timeout=PATIENCE)
 
@@ -143,30 +146,40 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="module")
+def tabs(browser: Browser) -> Iterator[Tabs]:
+    """The tabs of a file: the next load of a page costs less where its scripts are compiled."""
+    opened: Tabs = {}
+    yield opened
+    for tab in opened.values():
+        tab.context.close()
+
+
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
-    contexts = []
+def visit(browser: Browser, tabs: Tabs) -> Iterator[Callable[..., Visitor]]:
+    """Open a page as someone who has never been there; each time in one test it is somebody else."""
+    visitors: list[tuple[TabKey, Visitor]] = []
 
     def open_page(
         url: str, *, width: int = 1440, height: int = 900, dark: bool = False, locale: str = "en-US"
     ) -> Visitor:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            locale=locale,
-        )
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        visitor = Visitor(context.new_page())
-        visitor.page.on("request", lambda request: visitor.requests.append(request.url))
-        visitor.page.on("pageerror", lambda error: visitor.errors.append(str(error)))
-        visitor.page.on("console", lambda said: visitor.told(said.text))
-        visitor.page.goto(url)
+        key = len(visitors), dark, locale
+        size, scheme = ViewportSize(width=width, height=height), "dark" if dark else "light"
+        if key not in tabs:
+            context = browser.new_context(viewport=size, color_scheme=scheme, locale=locale)
+            context.set_default_timeout(PATIENCE)
+            tabs[key] = context.new_page()
+        visitor = Visitor(tabs[key])
+        visitors.append((key, visitor))
+        visitor.page.set_viewport_size(size)
+        visitor.page.emulate_media(color_scheme=scheme)
+        visitor.come(url)
         return visitor
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for key, visitor in visitors:
+        if not visitor.leave():
+            tabs.pop(key).context.close()
 
 
 @pytest.fixture(scope="module")

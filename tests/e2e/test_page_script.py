@@ -137,6 +137,7 @@ def test_a_key_acts_once_after_the_theme_has_changed(with_model: Server, visit: 
     page.keyboard.press("Escape")
     expect(scope).not_to_have_attribute("open", "")
     expect(summary).to_be_focused()
+    page.close()  # its script would run in the next test, too
 
 
 @pytest.mark.integration

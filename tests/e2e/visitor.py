@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from playwright.sync_api import Download, FilePayload, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Download, FilePayload, Locator, Page, Request, expect
 from playwright.sync_api import Error as PlaywrightError
 
 PATIENCE = 60_000  # milliseconds: a busy machine takes its time
@@ -115,10 +116,42 @@ class Visitor:
     requests: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def told(self, text: str) -> None:
+    def come(self, url: str) -> None:
+        """Open a page, and keep what it asks for and what fails from now on."""
+        for event, keep in self._kept():
+            self.page.on(event, keep)
+        self.page.mouse.move(0, 0)
+        self.page.goto(url)
+
+    def leave(self) -> bool:
+        """Leave nothing behind for who comes next; return False where the tab is not fit for them."""
+        tab = self.page
+        if tab.is_closed() or len(tab.context.pages) > 1 or not tab.url.startswith("http://127.0.0.1:"):
+            return False
+        for event, keep in self._kept():
+            tab.remove_listener(event, keep)
+        try:
+            tab.evaluate("localStorage.clear(); sessionStorage.clear();")
+            # Of the same site, so that the process which has the scripts compiled stays.
+            tab.goto(f"http://{urlsplit(tab.url).netloc}/healthz")
+        except PlaywrightError:  # the server has ended
+            return False
+        tab.context.clear_cookies()
+        return True
+
+    def _kept(self) -> tuple[tuple[str, Callable[[Any], None]], ...]:
+        return (("request", self._asked), ("pageerror", self._failed), ("console", self._told))
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def _failed(self, error: PlaywrightError) -> None:
+        self.errors.append(str(error))
+
+    def _told(self, message: ConsoleMessage) -> None:
         """Keep what the console tells of things that the content security policy has stopped."""
-        if "Content Security Policy" in text:
-            self.errors.append(text)
+        if "Content Security Policy" in message.text:
+            self.errors.append(message.text)
 
     def ask(self, question: str, then: Locator | Step | None = None) -> None:
         ask(self.page, question, then)
