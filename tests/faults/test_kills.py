@@ -74,7 +74,9 @@ def test_an_ingest_killed_again_and_again_at_random_is_finished_in_the_end(
     finish_and_audit(tmp_path / "data", embedder)
 
 
-@pytest.mark.parametrize("tokens", [0, 1, 12])
+@pytest.mark.parametrize(
+    "tokens", [0, pytest.param(1, marks=pytest.mark.slow(reason="one word for twelve")), 12]
+)
 def test_a_killed_answer_keeps_its_question_and_prefix_and_can_be_asked_again(
     tmp_path: Path, embedder: Embedder, tokens: int
 ):

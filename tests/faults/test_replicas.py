@@ -232,7 +232,7 @@ def test_the_settings_of_one_process_are_not_changed_where_others_would_not_lear
 def _added(there: Workspace, tag: str) -> list[str]:
     """Add documents; where the ledger is busy for too long they are to be added again, as it says."""
     try:
-        return add(there, 6, tag)
+        return add(there, 3, tag)
     except StorageBusy as error:
         log.warning("%s", error)
         return []
