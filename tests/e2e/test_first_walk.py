@@ -1,7 +1,7 @@
 """The way of someone who comes for the first time, with no model connected."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,13 @@ MARK_IN_SIGHT = """() => {
   const left = image.left + image.width * across / 100, top = image.top + image.height * down / 100;
   return left > shown.left && left < shown.right && top > shown.top && top < shown.bottom;
 }"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The application with no model connected, which takes files of one megabyte."""
+    with serving(tmp_path_factory.mktemp("small"), FOOTNOTE_MAX_UPLOAD_MB="1") as running:
+        yield running
 
 
 def test_upload_ask_follow_up_check_come_back_and_delete(tmp_path: Path, visit: Visit, report: Path):
@@ -144,6 +151,7 @@ def test_what_was_added_is_introduced_above_the_input_without_scrolling(
     assert bottom and last and last["y"] + last["height"] <= bottom["y"]
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui/documents does without one")
 def test_each_file_has_its_own_result_and_its_original_back(server: Server, visit: Visit, tmp_path: Path):
     good, empty, image = tmp_path / "受注.txt", tmp_path / "empty.txt", tmp_path / "photo.png"
     good.write_text("受注の締め切りは毎月二十日です。", "utf-8")
@@ -181,14 +189,15 @@ def test_another_site_cannot_reach_the_pages_through_a_name_of_its_own(server: S
     expect(visitor.page.get_by_role("heading", name="Ask your")).to_have_count(0)
 
 
-def test_a_file_that_is_too_large_is_named_beside_those_that_are_taken(tmp_path: Path, visit: Visit):
+def test_a_file_that_is_too_large_is_named_beside_those_that_are_taken(
+    server: Server, visit: Visit, tmp_path: Path
+):
     large, small = tmp_path / "large.txt", tmp_path / "small.txt"
     large.write_bytes(b"word " * 400_000)
     small.write_text("Receipts are due within thirty days.", "utf-8")
-    with serving(tmp_path, FOOTNOTE_MAX_UPLOAD_MB="1") as server:
-        visitor = visit(server.url + "/library")
-        visitor.add(large, small)
-        expect(visitor.row("small.txt")).to_contain_text("Ready")
-        uploader = visitor.page.get_by_test_id("stFileUploader")
-        expect(uploader).to_contain_text("large.txt")
-        expect(uploader).to_contain_text("File must be 1.0MB or smaller")
+    visitor = visit(server.url + "/library")
+    visitor.add(large, small)
+    expect(visitor.row("small.txt")).to_contain_text("Ready")
+    uploader = visitor.page.get_by_test_id("stFileUploader")
+    expect(uploader).to_contain_text("large.txt")
+    expect(uploader).to_contain_text("File must be 1.0MB or smaller")

@@ -1,14 +1,19 @@
-"""A grid of three leases: made, read without a model, opened, corrected, taken away and found again."""
+"""A grid of three leases: walked through, sorted, opened; in the long run made, corrected and taken away."""
 
 import csv
 import io
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from rag.grid.columns import Column
+from rag.services import Services
+from rag.settings import LOCAL_OWNER, load
+from storage.grids import GridScope
 from tests.e2e.conftest import Server, serving
 from tests.e2e.test_accessibility import FOCUSED, each_way, tab_to, violations, violations_of_both_themes
 from tests.e2e.visitor import PATIENCE, Visitor, click, close, gone
@@ -21,9 +26,20 @@ LEASES = (("castle.md", 1, "1,200"), ("mill.md", 2, "900"), ("tower.md", 3, "1,5
 
 @pytest.fixture(scope="module")
 def leases(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Server]:
-    """The application without a model."""
+    """The application without a model, and a grid of three leases beside the report."""
     folder = tmp_path_factory.mktemp("grid")
     shutil.copytree(read, folder / "data")
+    with closing(Services(load({"data": folder / "data"}))) as services:
+        here = services.workspace(LOCAL_OWNER)
+        added = [
+            here.library.add(name, LEASE.format(day=day, rent=rent).encode())[0].id
+            for name, day, rent in LEASES
+        ]
+        for document in added:
+            list(here.library.index(document))
+        columns = [Column("", "Rent", kind="money"), Column("", "Beginning of the lease", kind="date")]
+        grid = here.grids.create("Rents", columns, GridScope(documents=added))
+        assert here.grid_runs.start(grid.id).wait(60)
     with serving(folder) as running:
         yield running
 
@@ -65,6 +81,7 @@ def add_column(visitor: Visitor, name: str, kind: str, at: int) -> None:
     expect(page.get_by_role("columnheader")).to_have_count(at + 1)
 
 
+@pytest.mark.slow(reason="walks in a browser through what tests/ui/grid does without one")
 def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tmp_path: Path):
     visitor = visit(leases.url + "/library")
     page, panel = visitor.page, visitor.page.get_by_role("dialog")
@@ -116,11 +133,11 @@ def test_a_long_name_is_kept_by_the_first_click_on_the_button(leases: Server, vi
 
 
 def opened(leases: Server, visit: Visit, **how: object) -> Visitor:
-    """Open the grid that the first test has made."""
+    """Open the grid of the leases."""
     visitor = visit(leases.url + "/grid", **how)
     page = visitor.page
     cell = page.get_by_role("button", name="Rent: €900. Verified")
-    click(page.get_by_role("button", name="Leases"), then=cell)
+    click(page.get_by_role("button", name="Rents"), then=cell)
     visitor.rested()
     return visitor
 

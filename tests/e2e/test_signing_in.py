@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, START, Server, serving
 from tests.e2e.openid import CLIENT, Provider, provider
-from tests.e2e.visitor import PATIENCE, Visitor, again, click
+from tests.e2e.visitor import Visitor, again, click
 
 COOKIE = "_streamlit_user"
 Enter = Callable[..., Page]
@@ -51,24 +51,17 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, known: Provider) -> Iterat
 
 
 @pytest.fixture
-def enter(browser: Browser, guarded: Server, known: Provider) -> Iterator[Enter]:
+def enter(visit: Callable[..., Visitor], guarded: Server, known: Provider) -> Enter:
     """Open a browser of someone's own and sign in there; without a name, only open it."""
-    contexts: list[BrowserContext] = []
 
     def go(name: str = "", path: str = "", **claims: object) -> Page:
-        context = browser.new_context()
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
-        page.goto(guarded.url + path)
+        page = visit(guarded.url + path).page
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
         if name:
             sign_in(page, known, name, **claims)
         return page
 
-    yield go
-    for context in contexts:
-        context.close()
+    return go
 
 
 def sign_in(page: Page, known: Provider, name: str, **claims: object) -> None:

@@ -1,13 +1,14 @@
 """The source panel in a browser: its head, and its numbers beside those of the answer."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import again, click, close, gone
-from tests.rag.fake_llm import Reply
+from tests.e2e.visitor import PATIENCE, Visitor, again, click, close, gone
 
 WIDER = pytest.mark.slow(reason="the same on a wider screen")
 IN_SIGHT = """() => {
@@ -29,20 +30,46 @@ OVERFLOWS = "head => head.scrollHeight > head.clientHeight && getComputedStyle(h
 
 
 @pytest.fixture(scope="module")
-def sample(server: Server, browser: Browser) -> Server:
-    """The application with the sample document."""
-    page = browser.new_page()
-    page.goto(server.url)
-    offered = page.get_by_role("button", name="Try a sample document")
-    click(offered, then=page.get_by_text("1 document ready", exact=False))
-    page.close()
-    return server
+def answered(server: Server, browser: Browser) -> Iterator[Visitor]:
+    """An answer about the sample document, at which several tests look."""
+    with opened(browser, server) as visitor:
+        offered = visitor.page.get_by_role("button", name="Try a sample document")
+        click(offered, then=visitor.page.get_by_text("1 document ready", exact=False))
+        visitor.ask("How many containers did the harbour handle in 2025?")
+        visitor.finished()
+        yield visitor
 
 
-def test_the_head_stays_in_sight_and_counts_as_the_answer_does(visit, sample):
-    visitor = visit(sample.url)
+@pytest.fixture(scope="module")
+def summarised(server: Server, browser: Browser, answered: Visitor) -> Iterator[Visitor]:
+    """A summary of the sample document."""
+    with opened(browser, server) as visitor:
+        summarise = visitor.page.get_by_role("button", name="Summarise")
+        expect(summarise).to_be_visible()
+        click(summarise, then=visitor.page.locator('a[href^="#cite-"]').first)
+        visitor.finished()
+        yield visitor
+
+
+@contextmanager
+def opened(browser: Browser, server: Server) -> Iterator[Visitor]:
+    visitor = Visitor(browser.new_page())
+    visitor.page.set_default_timeout(PATIENCE)
+    visitor.come(server.url)
+    yield visitor
+    visitor.page.context.close()
+
+
+def seen_at(visitor: Visitor, width: int, height: int) -> Page:
+    """Give the window a size, and close the panel that another test has left open."""
     page = visitor.page
-    visitor.ask("How many containers did the harbour handle in 2025?")
+    page.set_viewport_size({"width": width, "height": height})
+    close(page.locator(".st-key-source-panel"))
+    return page
+
+
+def test_the_head_stays_in_sight_and_counts_as_the_answer_does(answered: Visitor):
+    page = seen_at(answered, 1440, 900)
     marks = page.locator('a[href^="#cite-"]')
     expect(marks.nth(1)).to_be_visible()
     assert [re.sub(r"\D", "", mark.inner_text()) for mark in marks.all()][:2] == ["1", "2"]
@@ -60,10 +87,8 @@ def test_the_head_stays_in_sight_and_counts_as_the_answer_does(visit, sample):
 
 
 @pytest.mark.parametrize("width", [1024, *(pytest.param(width, marks=WIDER) for width in (1100, 1440))])
-def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(visit, sample, width):
-    visitor = visit(sample.url, width=width)
-    page = visitor.page
-    visitor.ask("How many containers did the harbour handle in 2025?")
+def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(answered: Visitor, width: int):
+    page = seen_at(answered, width, 900)
     panel = page.locator(".st-key-source-panel")
     click(page.locator('a[href^="#cite-"]').first, then=panel)
     page.wait_for_function(SEND_IS_FREE)
@@ -73,24 +98,17 @@ def test_the_panel_stands_beside_the_answer_and_leaves_the_input_free(visit, sam
     expect(search).to_be_focused()
 
 
-def test_below_that_it_is_a_sheet_over_the_whole_page_with_a_way_to_close_it(visit, sample):
-    visitor = visit(sample.url, width=900)
-    page = visitor.page
-    visitor.ask("How many containers did the harbour handle in 2025?")
+def test_below_that_it_is_a_sheet_over_the_whole_page_with_a_way_to_close_it(answered: Visitor):
+    page = seen_at(answered, 900, 900)
     panel = page.locator(".st-key-source-panel")
     click(page.locator('a[href^="#cite-"]').first, then=panel)
     assert (panel.bounding_box() or {})["width"] == 900
     click(panel.get_by_role("button", name="Close"), then=gone(panel))
 
 
-def test_the_marker_of_the_open_source_is_marked_and_in_sight(visit, sample):
-    visitor = visit(sample.url, height=640)
-    page = visitor.page
-    summarise = page.get_by_role("button", name="Summarise")
-    expect(summarise).to_be_visible()
+def test_the_marker_of_the_open_source_is_marked_and_in_sight(summarised: Visitor):
+    page = seen_at(summarised, 1440, 640)
     marks, head = page.locator('a[href^="#cite-"]'), page.locator(".st-key-source-head")
-    click(summarise, then=marks.first)
-    visitor.finished()
     click(marks.first, then=head.get_by_text(re.compile(r"^1 of \d")))
     for at in range(2, marks.count() + 1):
         shown = head.get_by_text(re.compile(rf"^{at} of \d"))
@@ -100,37 +118,9 @@ def test_the_marker_of_the_open_source_is_marked_and_in_sight(visit, sample):
     expect(page.locator('a[href^="#cite-"][aria-current]')).to_have_count(1)
 
 
-HEIGHT = "element => element.getBoundingClientRect().top"
-LONG = "The authority employed 1,204 people at the end of the year, forty of them apprentices [1]. " * 12
-
-
-def test_what_was_pressed_stays_where_it_is_beside_the_panel(visit, with_model, fake):
-    fake.reply(Reply(LONG))
-    visitor = visit(with_model.url)
-    panel = visitor.page.locator(".st-key-source-panel")
-    for number in range(1, 6):
-        visitor.ask(f"How many people are employed, asked for the {number}. time?")
-        visitor.finished(number)
-    last = visitor.answers().last
-    marker, how = last.locator('a[href^="#cite-"]').nth(8), last.get_by_role("button", name="How was this")
-    for pressed in (marker, how):
-        pressed.evaluate("element => element.scrollIntoView({ block: 'center' })")
-        height = pressed.evaluate(HEIGHT)
-        stays = f"element => Math.abs(({HEIGHT})(element) - {height}) < 3"
-        click(pressed, then=panel)
-        visitor.rested()
-        assert pressed.evaluate(stays)
-        close(panel)
-        visitor.rested()
-        assert pressed.evaluate(stays)
-
-
-def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):
-    visitor = visit(sample.url)
-    page = visitor.page
-    summarise, chip = (page.get_by_role("button", name=name) for name in ("Summarise", "Remove Sample:"))
-    expect(summarise).to_be_visible()
-    click(summarise, then=chip)
+def test_the_form_of_the_scope_is_as_wide_as_the_input(summarised: Visitor):
+    page = seen_at(summarised, 1440, 900)
+    expect(page.get_by_role("button", name="Remove Sample:")).to_be_visible()
     form = page.get_by_role("button", name="Search these")
     click(page.locator(".st-key-scope summary"), then=form)
     box = page.get_by_test_id("stChatInput").bounding_box()
@@ -139,10 +129,8 @@ def test_the_form_of_the_scope_is_as_wide_as_the_input(visit, sample):
     again(lambda _patience: page.keyboard.press("Escape"), gone(form))
 
 
-def test_neither_title_nor_scope_of_a_chat_is_hidden_by_what_is_beside_it(visit, sample):
-    visitor = visit(sample.url, width=1024, height=768)
-    page = visitor.page
-    visitor.ask("How many containers did the harbour handle in 2025?")
+def test_neither_title_nor_scope_of_a_chat_is_hidden_by_what_is_beside_it(answered: Visitor):
+    page = seen_at(answered, 1024, 768)
     click(page.locator('a[href^="#cite-"]').first, then=page.locator(".st-key-source-head"))
     header = page.locator(".st-key-chat-header")
     whole, title = header.bounding_box(), header.get_by_role("heading").bounding_box()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import PATIENCE, Visitor, again, click
+from tests.e2e.visitor import PATIENCE, Visitor, again, click, close
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
@@ -188,6 +188,30 @@ def test_a_new_question_takes_the_place_of_the_one_before(
     visitor.page.wait_for_function(f"({PINNED})().includes('second crane')")
 
 
+HEIGHT = "element => element.getBoundingClientRect().top"
+PASSAGES = "The authority employed 1,204 people at the end of the year, forty of them apprentices [1]. " * 24
+
+
+def test_what_was_pressed_stays_where_it_is_beside_the_panel(visitor: Visitor, fake: FakeLLM):
+    fake.reply(Reply(PASSAGES))
+    panel = visitor.page.locator(".st-key-source-panel")
+    for number in (1, 2):
+        visitor.ask(f"How many people are employed, asked for the {number}. time?")
+        visitor.finished(number)
+    last = visitor.answers().last
+    marker, how = last.locator('a[href^="#cite-"]').nth(8), last.get_by_role("button", name="How was this")
+    for pressed in (marker, how):
+        pressed.evaluate("element => element.scrollIntoView({ block: 'center' })")
+        height = pressed.evaluate(HEIGHT)
+        stays = f"element => Math.abs(({HEIGHT})(element) - {height}) < 3"
+        click(pressed, then=panel)
+        visitor.rested()
+        assert pressed.evaluate(stays)
+        close(panel)
+        visitor.rested()
+        assert pressed.evaluate(stays)
+
+
 def test_the_next_question_waits_in_the_input_until_the_answer_has_ended(visitor: Visitor, fake: FakeLLM):
     fake.reply(HELD)
     visitor.ask("How many containers were handled?")
@@ -304,6 +328,7 @@ def test_a_model_that_is_away_is_named_and_the_question_kept(visitor: Visitor, f
     expect(visitor.page.get_by_text("Traceback", exact=False)).to_have_count(0)
 
 
+@pytest.mark.slow(reason="tests/faults/test_tabs.py adds a file meanwhile without a browser")
 def test_the_end_of_reading_is_seen_while_an_answer_is_written(visitor: Visitor, fake: FakeLLM):
     page = visitor.page
     text = "The pilot boat of pier {number} left at noon, and came back with the mail of two ships.\n\n" * 40
