@@ -29,8 +29,8 @@ run-hashed: $(VENV)/bin/python constraints-hashed.txt
 hashes: $(VENV)/bin/python
 	$(BIN)/python scripts/hash_pins.py
 
-# Each file runs in one process.
-PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
+# Each file runs in one process. One that dies is not started again: pytest-xdist then waits for it for ever.
+PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 check: $(VENV)/.installed-tests $(S3_SERVER) lint
 	$(PYTEST) --numprocesses 2 -m "not slow and not integration"
