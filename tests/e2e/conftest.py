@@ -34,6 +34,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # No page lives long enough to earn back what its scripts cost to optimise.
+    "--js-flags=--no-turbofan,--no-maglev",
     # Each window of the browser draws a page of suggestions below its address bar, longer than it draws ours.
     # A list takes the place of Playwright's, whose features are named again.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,AimEnabled,LensOverlay,MediaRouter,PaintHolding,"
