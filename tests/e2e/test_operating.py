@@ -3,23 +3,21 @@
 import json
 import signal
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import expect
 
 from rag.settings import LOCAL_OWNER
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.records import Message
 from tests.e2e.conftest import START, Server, serving
-from tests.e2e.visitor import Visitor
+from tests.faults.tab import Tab
 from tests.rag.fake_llm import FakeLLM, Reply
 
-Visit = Callable[..., Visitor]
 PIECES = tuple(f"word{number} " for number in range(20))
 KEY, QUESTION, TEXT = "canary-key-83", "Where does the canary-question-84 sing?", "The canary-text-85 sings."
 
@@ -30,17 +28,18 @@ def fake() -> Iterator[FakeLLM]:
         yield server
 
 
-def asked(server: Server, visit: Visit, fake: FakeLLM, tmp_path: Path) -> Visitor:
-    """A visitor who has a document and asked a question that the model has begun to answer."""
-    visitor = visit(server.url + "/library")
-    note = tmp_path / "canary-name-86.md"
-    note.write_text(TEXT, "utf-8")
-    visitor.add(note)
-    expect(visitor.row(note.name)).to_contain_text("Ready")
-    visitor.go("Chat")
-    visitor.ask(QUESTION)
-    expect(visitor.answers()).to_contain_text("word4")
-    return visitor
+def model_at(fake: FakeLLM, folder: Path, **settings: str) -> AbstractContextManager[Server]:
+    return serving(folder, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings)
+
+
+@contextmanager
+def asked(server: Server) -> Iterator[None]:
+    """Add a document and ask a question that the model has begun to answer, and stay on the page."""
+    tab = Tab.open(server.url)
+    tab.ask(QUESTION, ("canary-name-86.md", TEXT.encode()))
+    tab.until(lambda: "word4" in tab.text)
+    yield
+    tab.close()
 
 
 def stopped(server: Server) -> Message:
@@ -80,13 +79,10 @@ def lines(server: Server) -> list[dict[str, object]]:
     return [json.loads(line) for line in log.splitlines() if line.startswith("{")]
 
 
-def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(
-    visit: Visit, fake: FakeLLM, tmp_path: Path
-):
+def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(fake: FakeLLM, tmp_path: Path):
     fake.reply(Reply(pieces=PIECES, hold_after=5))
     settings = {"FOOTNOTE_LLM_API_KEY": KEY, "FOOTNOTE_SHUTDOWN_SECONDS": "50"}
-    with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
-        asked(server, visit, fake, tmp_path)
+    with model_at(fake, tmp_path, **settings) as server, asked(server):
         server.process.terminate()
         while "answers may go on for 50 seconds" not in server.log.read_text("utf-8"):
             time.sleep(0.1)
@@ -102,14 +98,12 @@ def test_a_stop_lets_an_answer_end_and_the_log_holds_nothing_of_it(
 
 
 def test_an_answer_that_does_not_end_in_time_is_marked_as_interrupted_with_what_there_is(
-    visit: Visit, fake: FakeLLM, tmp_path: Path
+    fake: FakeLLM, tmp_path: Path
 ):
     fake.reply(Reply(pieces=PIECES, hang_after=5))
-    settings = {"FOOTNOTE_SHUTDOWN_SECONDS": "0.2"}
-    with serving(tmp_path, FOOTNOTE_LLM_BASE_URL=fake.url, FOOTNOTE_LLM_MODEL="fake", **settings) as server:
-        asked(server, visit, fake, tmp_path)
-        with urllib.request.urlopen(f"{server.url}/metrics", timeout=60) as counted:  # noqa: S310
-            assert b'footnote_queue{kind="answer",state="running"} 1.0' in counted.read()
+    with model_at(fake, tmp_path, FOOTNOTE_SHUTDOWN_SECONDS="0.2") as server, asked(server):
+        metrics = httpx.get(f"{server.url}/metrics", timeout=START).text
+        assert 'footnote_queue{kind="answer",state="running"} 1.0' in metrics
         answer = stopped(server)
     assert answer.state == "interrupted"
     assert answer.content.split() == [piece.strip() for piece in PIECES[:5]]
