@@ -92,12 +92,22 @@ def ask(page: Page, question: str) -> str:
     return page.url
 
 
-def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, guarded: Server):
-    page = enter()
-    signed_out(page)
-    for path in ("/library", "/library?view=Sources", "/lab", "/settings", "/people", "/?chat=x"):
-        page.goto(guarded.url + path)
-        signed_out(page)
+OTHER_PAGES = pytest.mark.slow(reason="other pages behind the same door")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/library",
+        "/?chat=x",
+        *(
+            pytest.param(path, marks=OTHER_PAGES)
+            for path in ("/library?view=Sources", "/lab", "/settings", "/people")
+        ),
+    ],
+)
+def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, path: str):
+    signed_out(enter("", path))
 
 
 def test_who_has_not_signed_in_leaves_nothing(enter: Enter, guarded: Server):
