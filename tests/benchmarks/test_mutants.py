@@ -29,6 +29,7 @@ from house.door import may_enter
 def test_a_child_may_not_enter():
     assert may_enter(20) and not may_enter(17)
 """
+EACH = pytest.mark.slow(reason="starts pytest for each mutant, as the first test does")
 
 
 @pytest.fixture
@@ -51,6 +52,7 @@ def test_of_a_small_package_the_hole_in_its_tests_is_found_and_no_other(made: Pa
     assert (made / MODULE_FILE).read_text() == MODULE
 
 
+@EACH
 def test_a_stopped_run_continues_from_its_state(made: Path, tmp_path: Path):
     drawn, state = draw(50, 0, {"house": ["house/*.py"]}, made), tmp_path / "state"
     first = next(results(drawn, Copy(made), state))
@@ -60,6 +62,7 @@ def test_a_stopped_run_continues_from_its_state(made: Path, tmp_path: Path):
     assert list(known(state).values()) == found
 
 
+@EACH
 def test_a_mutant_that_never_ends_is_killed_by_the_time_and_said_to_be(made: Path):
     (made / MODULE_FILE).write_text("def may_enter(age: int) -> bool:\n    while age < 0:\n        pass\n")
     (made / TEST).write_text("from house.door import may_enter\n\ndef test_enter():\n    may_enter(20)\n")
@@ -68,6 +71,7 @@ def test_a_mutant_that_never_ends_is_killed_by_the_time_and_said_to_be(made: Pat
     assert result.by == TEST and result.timed_out and "took too long" in str(result)
 
 
+@EACH
 def test_a_module_that_no_test_names_is_reached_through_its_package(made: Path):
     (made / MODULE_FILE).rename(made / "house" / "lock.py")
     (made / "house" / "__init__.py").write_text("from house.lock import may_enter\n")
@@ -78,6 +82,7 @@ def test_a_module_that_no_test_names_is_reached_through_its_package(made: Path):
     assert [one.mutant.change for one in found if not one.by] == ["17 -> 18"]
 
 
+@EACH
 def test_a_test_that_fails_without_a_change_proves_nothing(made: Path):
     (made / TEST).write_text(f"def test_wrong():\n    assert 1 > 2\n{TESTS}")
     copy = Copy(made)

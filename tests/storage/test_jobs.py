@@ -383,7 +383,10 @@ def test_whatever_two_workers_do_each_job_has_its_effect_by_the_lease_that_is_tr
     run_state_machine_as_test(
         type("OnThisLedger", (Workers,), {"database": database}),
         settings=settings(
-            max_examples=25, stateful_step_count=30, suppress_health_check=list(HealthCheck), deadline=None
+            max_examples=settings().max_examples // 3,
+            stateful_step_count=30,
+            suppress_health_check=list(HealthCheck),
+            deadline=None,
         ),
     )
 
@@ -419,7 +422,7 @@ while True:
 JOBS = 24  # for each kill, so that there are some left at the last
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(16, marks=pytest.mark.slow(reason="starts 20 processes"))])
+@pytest.mark.parametrize("kills", [2, pytest.param(16, marks=pytest.mark.slow(reason="starts 20 processes"))])
 def test_killed_workers_leave_each_effect_exactly_once(database, directory, ledger, start: Callable, kills):
     """On PostgreSQL four workers at once; on SQLite one after the other, since one has the directory."""
     jobs = JOBS * kills
