@@ -21,7 +21,7 @@ from tests.api.serving import ServedProcess, serving
 CASES = cases()
 LARGE = 50_000  # bytes, from which a request is of a kind of its own
 SAMPLED = ("body", "file", "form", "header", "large", "path", "query", "tools")  # dozens that are alike
-OF = 3  # the usual run sends one of so many of theirs, and all of the others
+OF = 6  # the usual run sends one of so many of theirs, and all of the others
 BOUND = 30  # seconds in which each is answered on a busy machine
 SLACK = 40 << 20  # bytes that the server may grow by when they are sent again
 MARK = "root:x:0"  # of /etc/passwd
@@ -38,7 +38,7 @@ def sample(of: int) -> list[Case]:
 
 
 SOME = sample(OF)
-REST = pytest.mark.slow(reason="a third of the cases of its kind is sent in the usual run")
+REST = pytest.mark.slow(reason="a sixth of the cases of its kind is sent in the usual run")
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,9 @@ FORKS.set_forkserver_preload(
         # What takes most of the time to import lancedb, which starts a thread that a fork would not have.
         *("api.headless", "rag.index.lance", "lance_namespace", "pyarrow.dataset"),
         *("streamlit.web.cli", "streamlit.web.bootstrap", "tests.faults.opened"),
+        # What a server imports with its first page and its first answer.
+        *("alembic.command", "babel.dates", "babel.numbers", "chromadb.api.rust", "rag.chat.clipboard"),
+        *("rag.ingest.parsers.pdf_figures", "langchain_core.tracers.langchain"),
     ]
 )
 

@@ -17,6 +17,10 @@ from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
 
 ON_BOTH = pytest.mark.parametrize("objects", ["folder", "store"], indirect=True)
+OVER_STORE = pytest.mark.slow(reason="the same over an object store, as the first tests do")
+MOSTLY_IN_A_FOLDER = pytest.mark.parametrize(
+    "objects", ["folder", pytest.param("store", marks=OVER_STORE)], indirect=True
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +83,7 @@ def test_what_one_process_removes_or_replaces_the_other_finds_no_more(replicas: 
     assert other.in_step()
 
 
-@ON_BOTH
+@MOSTLY_IN_A_FOLDER
 def test_a_start_changes_nothing_of_what_another_process_has_or_does(replicas: tuple[Replica, Replica]):
     one, other = replicas
     for number in range(3):
@@ -123,7 +127,7 @@ def test_one_process_a_day_finds_what_the_indexes_have_lost_or_should_not_have(
     assert one.start_again() == 0 and not one.in_step()  # the other one has just compared them
 
 
-@ON_BOTH
+@MOSTLY_IN_A_FOLDER
 def test_a_word_index_that_one_process_makes_anew_is_used_by_both(replicas: tuple[Replica, Replica]):
     one, other = replicas
     one.add("a.txt", "The zebra lives in the savanna.")
@@ -135,7 +139,7 @@ def test_a_word_index_that_one_process_makes_anew_is_used_by_both(replicas: tupl
     assert one.in_step() and other.in_step()
 
 
-@ON_BOTH
+@MOSTLY_IN_A_FOLDER
 def test_the_first_documents_of_a_person_in_two_processes_at_once_are_in_one_index(
     replicas: tuple[Replica, Replica],
 ):
@@ -150,7 +154,7 @@ def test_the_first_documents_of_a_person_in_two_processes_at_once_are_in_one_ind
         assert replica.in_step()
 
 
-@ON_BOTH
+@MOSTLY_IN_A_FOLDER
 def test_an_original_that_one_process_has_accepted_is_not_deleted_by_another(
     replicas: tuple[Replica, Replica],
 ):
