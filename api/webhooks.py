@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access import Access, Reader, Writer
 from api.problems import responses
 from rag.connectors.ssrf import MAX_URL
-from storage.webhooks import EVENTS, WebhookEvent, WebhookRecord
+from storage.events import WebhookEvent
+from storage.webhooks import EVENTS, WebhookRecord
 
 router = APIRouter(tags=["webhooks"])
 Events = Annotated[list[WebhookEvent], Field(min_length=1, max_length=len(EVENTS))]

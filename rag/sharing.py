@@ -10,8 +10,8 @@ from rag.index.external import LANCE_OBJECTS
 from rag.settings import Settings
 from rag.text.tokenize import find
 from storage.database import Database
-from storage.fence import ALONE, Sharing
 from storage.files import explained
+from storage.lock import ALONE, Sharing
 from storage.originals import FOLDER
 
 FOLDER_ID = "folder-id"

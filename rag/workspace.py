@@ -55,16 +55,17 @@ from rag.settings import RetrieverName, Settings
 from rag.undo import Deletions
 from storage.accounts import Account
 from storage.answers import Feedback, Standings, Trace, Traces
-from storage.audit_log import AuditLog, Detail, Kind
+from storage.audit_log import AuditLog
 from storage.choices import Choices
+from storage.collections import Tags
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import AnswerPending, FootnoteError, LeaseLost, NotFound, StorageError
+from storage.events import Detail, Kind, WebhookEvent
 from storage.figures import VisionModels
 from storage.keys import ApiKeys
 from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
-from storage.tags import Tags
-from storage.webhooks import WebhookEvent, WebhookRecord, Webhooks
+from storage.webhooks import WebhookRecord, Webhooks
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from storage import audit_log, tables
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.documents import UNFINISHED
 from storage.errors import AccountClosed, NotFound
+from storage.events import add_audit_entry
 from storage.i18n import N_
 from storage.records import Holdings, PersonRecord, Used
 from storage.tables import (
@@ -52,7 +53,7 @@ class Account(OwnerStore):
             tables.ensure_user(session, self._owner)
             row = session.get_one(UserRow, tables.storable(self._owner))
             if _is_new(row, since):
-                audit_log.note(session, self._owner, "signed_in")
+                add_audit_entry(session, self._owner, "signed_in")
             row.name, row.email, row.seen = name, email, max(now, since)
 
     def leave(self, since: datetime) -> None:
@@ -61,7 +62,7 @@ class Account(OwnerStore):
             row = session.get(UserRow, tables.storable(self._owner))
             if row is not None:
                 row.not_before = max(since, row.not_before or since)
-                audit_log.note(session, self._owner, "signed_out")
+                add_audit_entry(session, self._owner, "signed_out")
 
     def confirm(self) -> None:
         """Raise AccountClosed where the owner is being removed, or was."""
@@ -173,7 +174,7 @@ class People:
         """Set the quotas of this person, in place of everyone's."""
         with self._database.writing(owner) as session:
             _row(session, owner).limits = dict(limits)
-            audit_log.note(session, by, "limits_changed", person=audit_log.pseudonym(owner), **limits)
+            add_audit_entry(session, by, "limits_changed", person=audit_log.pseudonym(owner), **limits)
 
     def mark(self, owner: str, *, by: str = audit_log.SERVER, now: datetime | None = None) -> None:
         """Mark a person for removal: from this commit on they can neither sign in nor store anything."""
@@ -181,7 +182,7 @@ class People:
             row = _row(session, owner)
             if row.removing is None:
                 row.removing = now or tables.now()
-                audit_log.note(session, by, "person_removed", person=audit_log.pseudonym(owner))
+                add_audit_entry(session, by, "person_removed", person=audit_log.pseudonym(owner))
 
     def marked(self) -> list[str]:
         """List the people marked for removal who are not removed yet, the first marked first."""

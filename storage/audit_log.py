@@ -9,45 +9,17 @@ person stay, and name nobody.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from sqlalchemy import Select, delete, select
-from sqlalchemy.orm import Session
 
 from storage.database import Database, OwnerStore
+from storage.events import Detail, Kind, add_audit_entry
 from storage.tables import AuditRow, UserRow, now, owner_hash, storable
 
-Kind = Literal[
-    "signed_in",
-    "signed_out",
-    "key_created",
-    "key_revoked",
-    "webhook_created",
-    "webhook_removed",
-    "webhook_disabled",
-    "document_removed",
-    "chat_removed",
-    "collection_removed",
-    "source_removed",
-    "question_set_removed",
-    "grid_removed",
-    "grid_exported",
-    "person_removed",
-    "limits_changed",
-    "settings_changed",
-    "original_downloaded",
-    "chat_exported",
-    "feedback_exported",
-    "check_exported",
-    "backup_written",
-    "backup_failed",
-    "backup_removed",
-]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Detail = str | int | list[str]
 SHORTEST = timedelta(days=30)  # as in the triggers of migration 0014
 SERVER = "server"  # who did what no person did, and what was done on the command line
-LONGEST_DETAIL = 200  # characters
 PAGE = 50
 
 
@@ -63,21 +35,9 @@ class AuditEntry:
     detail: Mapping[str, Detail]
 
 
-def note(session: Session, owner: str, kind: Kind, **detail: Detail) -> None:
-    """Add an entry in the transaction of what it is about: both are kept, or neither is."""
-    short = {name: _short(value) for name, value in detail.items()}
-    session.add(AuditRow(at=now(), owner=owner_hash(owner), kind=kind, detail=short))
-
-
 def pseudonym(owner: str) -> str:
     """Return the short name that a detail gives a person: ``"ann" -> "6f16b3bd9f04"``."""
     return owner_hash(owner)[:12]
-
-
-def _short(value: Detail) -> Detail:
-    if isinstance(value, list):
-        return [storable(one)[:LONGEST_DETAIL] for one in value]
-    return storable(value)[:LONGEST_DETAIL] if isinstance(value, str) else value
 
 
 class AuditLog(OwnerStore):
@@ -86,7 +46,7 @@ class AuditLog(OwnerStore):
     def record(self, kind: Kind, **detail: Detail) -> None:
         """Add an entry about what no transaction of the ledger does, as an export."""
         with self._database.writing(self._owner) as session:
-            note(session, self._owner, kind, **detail)
+            add_audit_entry(session, self._owner, kind, **detail)
 
     def list(self, *, before: int | None = None, limit: int = PAGE) -> list[AuditEntry]:
         """List the newest entries, newest first; with `before`, those older than that one."""

@@ -7,10 +7,11 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from storage import audit_log, jobs, messages
+from storage import jobs, messages
 from storage.answers import SentRecord, Trace, extend_trace, trace_row
 from storage.database import Database, OwnerStore
 from storage.errors import AnswerPending, LeaseLost, NotFound, NotUnfinished
+from storage.events import add_audit_entry, queue_event
 from storage.i18n import N_
 from storage.records import (
     AnswerState,
@@ -34,7 +35,6 @@ from storage.tables import (
     storable,
     to_record,
 )
-from storage.webhooks import queue_event
 
 UNFINISHED = ("stopped", "interrupted", "failed")
 ANSWER = "answer"  # kind of the jobs that are pending answers
@@ -78,7 +78,7 @@ class Conversations(OwnerStore):
             jobs.end_all(session, self._owner, pending)
             session.delete(row)
             if begun:
-                audit_log.note(session, self._owner, "chat_removed", chat=conversation_id)
+                add_audit_entry(session, self._owner, "chat_removed", chat=conversation_id)
 
     def message(self, message_id: str) -> Message:
         """Return one message with its evidence; NotFound when this owner has no such one."""

@@ -30,10 +30,9 @@ from sqlalchemy.orm import Session
 
 from storage import files, migrations, postgres, sqlite
 from storage.errors import DatabaseDamaged, DatabaseTooNew, NotFound, StorageBusy, StorageError
-from storage.fence import ALONE, ServerFence, Sharing
 from storage.i18n import N_
 from storage.jobs import LEASE_SECONDS, JobQueue
-from storage.lock import DataDirectoryLock
+from storage.lock import ALONE, DataDirectoryLock, ServerFence, Sharing
 from storage.sqlite import LEDGER
 from storage.tables import (
     ApiKeyRow,

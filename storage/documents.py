@@ -9,9 +9,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, bindparam, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from storage import audit_log, jobs
+from storage import jobs
 from storage.database import Database, Lookup, OwnerStore, parsed
 from storage.errors import NotFound, StorageError
+from storage.events import WebhookEvent, add_audit_entry, queue_event
 from storage.i18n import N_
 from storage.records import (
     FIGURE,
@@ -48,7 +49,6 @@ from storage.tables import (
     storable,
     to_record,
 )
-from storage.webhooks import WebhookEvent, queue_event
 
 SEARCHABLE: tuple[State, ...] = ("searchable_by_words", "searchable_by_meaning", "ready")
 _EVENTS: Mapping[State, WebhookEvent] = {"ready": "document.ready", "refused": "document.failed"}
@@ -577,7 +577,7 @@ class Documents(OwnerStore):
             session.delete(self._own(session, Document, document_id))
             jobs.end_all(session, self._owner, [document_id])
             raise_index_version(session, self._owner)
-            audit_log.note(session, self._owner, "document_removed", document=document_id)
+            add_audit_entry(session, self._owner, "document_removed", document=document_id)
 
     def index_state(self, index: str) -> dict[str, Any] | None:
         """Return the recorded state of an index, as its model; None when nothing was recorded."""

@@ -21,6 +21,8 @@ Every message is a sentence fit to show a user: what happened, to what, and what
     └── ...                       the rest of the tree is drawn in rag/errors.py
 """
 
+import sqlite3
+
 
 class FootnoteError(Exception):
     """Base of the errors that Footnote shows to its user."""
@@ -88,3 +90,7 @@ class NotFound(StorageError):
 
 class OriginalRemoved(NotFound):
     """An original that another process removed before the ledger named it."""
+
+
+class UnreadableValue(sqlite3.DatabaseError):
+    """Value that is not as it was written, which no check of SQLite's finds."""

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from storage import audit_log
 from storage.choices import Chosen, Filter, ScopedStore
 from storage.errors import NameRefused, NotFound
+from storage.events import add_audit_entry
 from storage.i18n import N_
 from storage.tables import (
     Document,
@@ -146,7 +146,7 @@ class GridStore(ScopedStore):
         """Delete a grid with its cells."""
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, GridRow, grid_id))
-            audit_log.note(session, self._owner, "grid_removed", grid=grid_id)
+            add_audit_entry(session, self._owner, "grid_removed", grid=grid_id)
 
     def scope(self, grid_id: str) -> tuple[Chosen, ...]:
         """List what a grid's rows are chosen by; empty for all documents."""

@@ -10,9 +10,10 @@ from typing import cast
 
 from sqlalchemy import select, update
 
-from storage import audit_log, tables
+from storage import tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused
+from storage.events import add_audit_entry
 from storage.i18n import N_
 from storage.records import KeyRecord, KeyScope
 from storage.tables import ApiKeyRow, CollectionRow, ensure_user, new_id, storable, to_record
@@ -59,7 +60,7 @@ class ApiKeys(OwnerStore):
             )
             session.add(row)
             session.flush()
-            audit_log.note(session, self._owner, "key_created", key=id_)
+            add_audit_entry(session, self._owner, "key_created", key=id_)
             return _record(row), f"fnk_{id_}_{part}"
 
     def list(self) -> list[KeyRecord]:
@@ -72,7 +73,7 @@ class ApiKeys(OwnerStore):
         """Delete a key: the next request with it is refused."""
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, ApiKeyRow, key_id))
-            audit_log.note(session, self._owner, "key_revoked", key=key_id)
+            add_audit_entry(session, self._owner, "key_revoked", key=key_id)
 
 
 def find_key(database: Database, secret: str, *, now: datetime | None = None) -> KeyRecord | None:

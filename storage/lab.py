@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
-from storage import audit_log
 from storage.database import Database, OwnerStore
 from storage.errors import NotFound
+from storage.events import add_audit_entry
 from storage.i18n import N_
 from storage.records import (
     AskedRecord,
@@ -74,7 +74,7 @@ class QuestionSets(OwnerStore):
         """Delete a set with its questions and its runs."""
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, LabSet, set_id))
-            audit_log.note(session, self._owner, "question_set_removed", question_set=set_id)
+            add_audit_entry(session, self._owner, "question_set_removed", question_set=set_id)
 
     def add(self, set_id: str, text: str, passages: Sequence[MarkedPassage]) -> QuestionRecord:
         """Append a question to a set, with the passages that answer it."""

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from storage import audit_log
 from storage.database import OwnerStore
 from storage.documents import (
     UNFINISHED,
@@ -19,6 +18,7 @@ from storage.documents import (
     put_job,
     queue_document,
 )
+from storage.events import WebhookEvent, add_audit_entry, queue_event
 from storage.records import DocumentRecord, ItemRecord, Listing, Outcome, SourceRecord, SourceState, Tally
 from storage.tables import (
     Document,
@@ -31,7 +31,6 @@ from storage.tables import (
     storable,
     to_record,
 )
-from storage.webhooks import WebhookEvent, queue_event
 
 
 class SourceStore(OwnerStore):
@@ -100,7 +99,7 @@ class SourceStore(OwnerStore):
                 held = select(SourceItem.document_id).where(SourceItem.source_id == row.id)
                 session.execute(update(Document).where(Document.id.in_(held)).values(uploaded=True))
             session.delete(row)
-            audit_log.note(session, self._owner, "source_removed", source=source_id)
+            add_audit_entry(session, self._owner, "source_removed", source=source_id)
 
 
 _ITEMS = select(SourceItem, Document.state, Document.reason).outerjoin(

@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from storage.errors import DatabaseDamaged, DiskFull, StorageBusy, StorageError
+from storage.errors import DatabaseDamaged, DiskFull, StorageBusy, StorageError, UnreadableValue
 from storage.i18n import N_
 
 LEDGER = "footnote.db"
@@ -34,10 +34,6 @@ _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _NOT_UTF_8 = "Could not decode to UTF-8"  # begins what Python says, which goes on with the text
 _ORPHANS = "rows refer to others that do not exist"
 _NEEDED = 1 << 20  # bytes: less free space than this explains a failed write
-
-
-class UnreadableValue(sqlite3.DatabaseError):
-    """Value that is not as it was written, which no check of SQLite's finds."""
 
 
 def read_json(text: str) -> Any:

@@ -34,9 +34,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from storage.errors import AccountClosed
+from storage.errors import AccountClosed, UnreadableValue
 from storage.i18n import N_
-from storage.sqlite import UnreadableValue
 
 BATCH = 400  # ids in one statement, below the 999 parameters that every SQLite allows even where used twice
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

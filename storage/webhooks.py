@@ -9,22 +9,19 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.orm import Session
 
-from storage import audit_log, tables
+from storage import tables
 from storage.database import Database, OwnerStore
 from storage.errors import NameRefused, NotFound
+from storage.events import WebhookEvent, add_audit_entry, disable
 from storage.i18n import N_
 from storage.tables import WebhookDelivery, WebhookRow, ensure_user, new_id, storable, to_record
 
-WebhookEvent = Literal["document.ready", "document.failed", "source.synced", "source.failed", "answer.stored"]
 EVENTS: tuple[WebhookEvent, ...] = get_args(WebhookEvent)
 MOST = 20  # webhooks of one owner
-MOST_WAITING = 10_000  # events for one webhook; it is disabled where more would wait
-_TOO_MANY = N_("More than {count} events were waiting for it.", count=MOST_WAITING)
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Webhooks(OwnerStore):
             row.created = tables.now()
             session.add(row)
             session.flush()
-            audit_log.note(session, self._owner, "webhook_created", webhook=row.id)
+            add_audit_entry(session, self._owner, "webhook_created", webhook=row.id)
             return _record(row, 0), secret
 
     def list(self) -> list[WebhookRecord]:
@@ -98,7 +95,7 @@ class Webhooks(OwnerStore):
         """Delete a webhook with the events that wait for it."""
         with self._database.writing(self._owner) as session:
             session.delete(self._own(session, WebhookRow, webhook_id))
-            audit_log.note(session, self._owner, "webhook_removed", webhook=webhook_id)
+            add_audit_entry(session, self._owner, "webhook_removed", webhook=webhook_id)
 
     def enable(self, webhook_id: str) -> None:
         """Use a disabled webhook again, for the events from now on."""
@@ -133,27 +130,9 @@ class Webhooks(OwnerStore):
                 return
             row.reason = reason
             if due is None:
-                _disable(session, row, reason)
+                disable(session, row, reason)
             else:
                 waiting.tries, waiting.due = waiting.tries + 1, due
-
-
-def queue_event(session: Session, owner: str, event: WebhookEvent, **data: str) -> None:
-    """Queue an event for the owner's webhooks that want it, in the transaction of what it tells of."""
-    mine = select(WebhookRow).where(WebhookRow.owner == storable(owner), WebhookRow.disabled.is_(None))
-    for row in session.scalars(mine).all():
-        if event not in row.events:
-            continue
-        counting = select(func.count()).where(WebhookDelivery.webhook_id == row.id)
-        if (session.scalar(counting) or 0) >= MOST_WAITING:
-            _disable(session, row, str(_TOO_MANY))
-            continue
-        at = tables.now()
-        session.add(
-            WebhookDelivery(
-                id=new_id(), webhook_id=row.id, event=event, data=data, created=at, due=at, tries=0
-            )
-        )
 
 
 def due_webhooks(database: Database, now: datetime) -> list[tuple[str, str]]:
@@ -166,12 +145,6 @@ def due_webhooks(database: Database, now: datetime) -> list[tuple[str, str]]:
     )
     with database.reading() as session:
         return [(owner, id_) for owner, id_ in session.execute(due)]
-
-
-def _disable(session: Session, row: WebhookRow, reason: str) -> None:
-    row.disabled, row.reason = tables.now(), reason
-    session.execute(delete(WebhookDelivery).where(WebhookDelivery.webhook_id == row.id))
-    audit_log.note(session, row.owner, "webhook_disabled", webhook=row.id)
 
 
 def _record(row: WebhookRow, waiting: int) -> WebhookRecord:

@@ -32,7 +32,7 @@ INTEGRATION = (
         "test_examples.py",
         "storage/test_damage.py",
         "storage/test_faults.py",
-        "storage/test_fence.py",
+        "storage/test_lock_fence.py",
     ),
     *("rag/citations/test_judges.py", "rag/retrieval/rerank/test_cross_encoder.py"),
     *("rag/index/test_lance_objects.py", "rag/test_objects.py"),

@@ -24,12 +24,11 @@ from rag.sharing import open_ledger
 from storage import backup
 from storage.accounts import People
 from storage.audit_log import AuditEntry, AuditTrail
+from storage.backup import drill
 from storage.database import Database
 from storage.documents import owners
-from storage.drill import drill
 from storage.errors import StorageError
-from storage.moving import copy_originals
-from storage.originals import Folder
+from storage.originals import Folder, copy_originals
 from storage.records import PersonRecord
 
 BACKUP = """Write every document, chat and setting into one new file, also while the app runs. What can be

@@ -16,10 +16,11 @@ from rag.settings import LOCAL_OWNER, Settings
 from rag.sharing import open_ledger
 from rag.text.normalize import clean
 from storage.answers import Feedback
-from storage.audit_log import AuditLog, Kind
+from storage.audit_log import AuditLog
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import NotFound
+from storage.events import Kind
 from storage.grids import GridStore
 
 ALL_MESSAGES = 1_000_000  # limit of messages read from a chat

@@ -5,7 +5,7 @@ from rag.factory import make_originals
 from rag.i18n import N_
 from rag.settings import Settings, load
 from rag.sharing import open_ledger
-from storage.moving import copy_originals
+from storage.originals import copy_originals
 
 HERE = "data"  # names the data directory
 MIGRATE = """Copy every original file from its present place to another one, read it back, and compare hashes.

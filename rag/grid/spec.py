@@ -17,12 +17,11 @@ from rag.grid.columns import Column, Kind
 from rag.grid.templates import find_template
 from rag.i18n import N_
 from storage.choices import Filter
-from storage.collections import CollectionRecord, Collections
+from storage.collections import CollectionRecord, Collections, TagRecord, Tags
 from storage.documents import Documents
 from storage.errors import NotFound
 from storage.grids import GridScope
 from storage.records import DocumentRecord
-from storage.tags import TagRecord, Tags
 
 FIELDS = frozenset({"name", "columns", "template", "language", "scope"})
 SCOPE_FIELDS = frozenset({"collections", "documents", "tags", "types", "since", "until"})

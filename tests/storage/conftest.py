@@ -15,7 +15,7 @@ from tests.storage.postgres import Postgres
 
 Run = Callable[..., "Program"]
 # About the ledger's own file, its lock or its copies: these run on SQLite alone.
-OF_SQLITE = {"test_backup", "test_damage", "test_drill", "test_faults", "test_lock", "test_migrations"}
+OF_SQLITE = {"test_backup", "test_damage", "test_backup_drill", "test_faults", "test_lock", "test_migrations"}
 WITHOUT_SERVER = postgres.programs() is None or importlib.util.find_spec("psycopg") is None
 EMPTY = "; ".join(
     [

@@ -2,11 +2,10 @@ import pytest
 
 from storage.accounts import owners_with_work
 from storage.audit_log import AuditLog
-from storage.collections import Collections
+from storage.collections import Collections, Tags
 from storage.documents import Documents
 from storage.errors import NameRefused, NotFound
 from storage.grids import MOST_GRIDS, FoundCell, GridScope, GridStore
-from storage.tags import Tags
 
 COLUMNS = [{"id": "c1", "name": "Notice"}, {"id": "c2", "name": "Fee"}]
 

@@ -15,7 +15,7 @@ from storage.accounts import Account
 from storage.answers import Feedback, SentRecord, Standings, Trace, Traces
 from storage.audit_log import AuditLog
 from storage.choices import Choices, Chosen
-from storage.collections import Collections
+from storage.collections import Collections, Tags
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
@@ -38,7 +38,6 @@ from storage.records import (
 )
 from storage.sources import SourceItems, SourceStore
 from storage.tables import Base
-from storage.tags import Tags
 from storage.trees import NodeRecord, Trees
 from storage.webhooks import Webhooks
 

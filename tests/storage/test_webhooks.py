@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import func, select
 
+from storage import events
 from storage import webhooks as stored
 from storage.accounts import People
 from storage.audit_log import AuditLog
@@ -91,7 +92,7 @@ def test_a_try_that_failed_waits_until_it_is_due(database):
 
 
 def test_no_more_events_wait_than_a_dead_receiver_is_worth(database, monkeypatch):
-    monkeypatch.setattr(stored, "MOST_WAITING", 2)
+    monkeypatch.setattr(events, "MOST_WAITING", 2)
     mine, documents = Webhooks(database, "ann"), Documents(database, "ann")
     hook, _ = mine.create(URL)
     document = documents.add("a.md", "a" * 64, 1)[0].id

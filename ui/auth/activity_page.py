@@ -7,7 +7,8 @@ import streamlit as st
 from rag.i18n import N_, _, enumerated, language, translated, written_day
 from rag.settings import LOCAL_OWNER
 from rag.workspace import Workspace
-from storage.audit_log import PAGE, SERVER, AuditEntry, Kind
+from storage.audit_log import PAGE, SERVER, AuditEntry
+from storage.events import Kind
 from storage.records import PersonRecord
 from ui.auth.identity import LocalUser
 from ui.components.local_time import local_time

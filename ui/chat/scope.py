@@ -13,9 +13,8 @@ from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filte
 from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen, Filter, Kind
-from storage.collections import LONGEST_NAME
+from storage.collections import LONGEST_NAME, LONGEST_TAG
 from storage.records import ConversationRecord, Message
-from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.components.job_progress import unread_line
 from ui.components.markdown import label, plain_line

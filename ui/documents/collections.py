@@ -11,11 +11,10 @@ from rag.i18n import N_, _, ngettext, translated
 from rag.ingest.queue import Resplit
 from rag.text.chunking import Splitter, Splitting
 from rag.workspace import Workspace
-from storage.collections import LONGEST_INSTRUCTIONS, LONGEST_NAME, CollectionRecord
+from storage.collections import LONGEST_INSTRUCTIONS, LONGEST_NAME, LONGEST_TAG, CollectionRecord
 from storage.documents import UNFINISHED
 from storage.errors import FootnoteError
 from storage.records import DocumentRecord, State
-from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.chat import scope
 from ui.components.job_progress import follow_job, share, step_name

@@ -6,10 +6,9 @@ import streamlit as st
 
 from rag.i18n import N_, N_plural, _, ngettext, translated
 from rag.workspace import Workspace
-from storage.collections import LONGEST_NAME, CollectionRecord, Collections
+from storage.collections import LONGEST_NAME, LONGEST_TAG, CollectionRecord, Collections
 from storage.documents import UNFINISHED
 from storage.records import DocumentRecord
-from storage.tags import LONGEST_TAG
 from ui import pages
 from ui.chat import scope
 from ui.components.markdown import label, plain_line

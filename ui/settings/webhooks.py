@@ -7,7 +7,8 @@ import streamlit as st
 from rag.connectors.ssrf import display_url
 from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
-from storage.webhooks import EVENTS, WebhookEvent, WebhookRecord
+from storage.events import WebhookEvent
+from storage.webhooks import EVENTS, WebhookRecord
 from ui.components.markdown import between_marks, label
 from ui.components.messages import confirm_deletion, flash_errors, show_refusal
 

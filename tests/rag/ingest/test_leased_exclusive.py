@@ -10,7 +10,7 @@ from rag.ingest.leased import JobName, exclusive, is_done_elsewhere, stop_elsewh
 from rag.jobs import Cancel, Jobs, never
 from storage.conversations import Conversations
 from storage.database import Database
-from storage.fence import Sharing
+from storage.lock import Sharing
 from storage.tables import JobRow
 from tests.storage.conftest import server, started_server  # noqa: F401 - fixtures
 from tests.storage.postgres import Postgres

@@ -17,7 +17,7 @@ from rag.raptor.summarize import Summariser
 from storage import postgres
 from storage.database import Database
 from storage.errors import StorageBusy
-from storage.fence import Sharing
+from storage.lock import Sharing
 from tests.rag.index.objects import table_objects
 from tests.s3 import Link, new_address
 from tests.storage.conftest import server, started_server  # noqa: F401 - fixtures

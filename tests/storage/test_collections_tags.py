@@ -1,11 +1,11 @@
 import pytest
 
 from storage.choices import Choices, Chosen
+from storage.collections import Tags
 from storage.conversations import Conversations
 from storage.documents import Documents
 from storage.errors import NameRefused, NotFound
 from storage.records import ChunkSpan
-from storage.tags import Tags
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from storage import fence
+from storage import lock
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import DataDirectoryLocked
-from storage.fence import Sharing
+from storage.lock import Sharing
 from tests.storage.conftest import Run
 from tests.storage.postgres import Postgres
 
@@ -59,7 +59,7 @@ def test_a_killed_process_holds_the_ledger_no_longer(server: Postgres, tmp_path:
 def test_a_ledger_that_another_process_took_while_the_server_was_away_is_not_written(
     server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(fence, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(lock, "CHECK_SECONDS", 0.0)
     with closing(Database.open(tmp_path / "one", url=server.url)) as first:
         assert chat(first)
         server.stop()

@@ -3,7 +3,7 @@ import os
 import time
 from pathlib import Path
 
-from storage.file_cache import RECENT_SECONDS, FileCache
+from storage.originals import RECENT_SECONDS, FileCache
 
 LONG_AGO = time.time() - 2 * RECENT_SECONDS
 

@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 
 from storage import backup
+from storage.backup import drill
 from storage.conversations import Conversations
-from storage.drill import drill
 from storage.errors import StorageError
 from storage.files import Files
 from tests.storage.test_backup import add, rewritten
