@@ -37,7 +37,7 @@ SECONDS = 1800.0  # for one stage of the tests of one mutant; one that never end
 AREAS: Mapping[str, Sequence[str]] = {
     "citations": ("rag/citations/*.py",),
     "owners": tuple(f"storage/{name}.py" for name in ("accounts", "collections", "choices", "documents")),
-    "paths": ("storage/files.py", "rag/ingest/parsers/archive.py", "rag/connectors/ssrf.py"),
+    "paths": ("storage/files.py", "rag/ingest/parsers/attached.py", "rag/connectors/ssrf.py"),
     "sandbox": ("rag/ingest/parsers/sandbox.py", "rag/ingest/parsers/worker.py"),
     "backup": ("storage/backup.py", "storage/lock.py"),
     "sign-in": ("ui/auth/identity.py", "ui/*/middleware.py", "ui/server/services.py"),

@@ -23,7 +23,7 @@ from rag.i18n import N_
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.page_images import PageImages
-from rag.ingest.parsers.walls import available
+from rag.ingest.parsers.sandbox import available
 from rag.ingest.queue import Removals
 from rag.ingest.taking import TAKE_SECONDS, JobTaker, document_lanes
 from rag.jobs import ANSWERS, Cancel, Jobs, kind_of

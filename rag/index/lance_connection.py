@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any
 
-from rag.text.document import clean
+from rag.text.normalize import canonical
 
 FULL = "there is no space left on its disk. Free some, then try again."
 _PANIC = "PanicException"  # a BaseException that no module exports
@@ -37,7 +37,7 @@ def reason_of(error: BaseException) -> str:
     if "No space left" in said:
         return FULL
     first = (said.strip() or type(error).__name__).splitlines()[0]
-    return clean(_ADDRESS.sub("…", _PLACE.sub("", first)))[:_DETAIL]
+    return canonical(_ADDRESS.sub("…", _PLACE.sub("", first)))[:_DETAIL]
 
 
 def connect(place: str) -> Any:

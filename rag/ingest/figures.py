@@ -23,21 +23,21 @@ def figures_of(name: str, text: str, pages: Sequence[PageSpan]) -> list[FigureSp
 
 
 def _pdf_figures(text: str, pages: Sequence[PageSpan]) -> list[FigureSpan]:
-    from rag.ingest.parsers.pdf_figures import all_figures
+    from rag.ingest.parsers.figures import figures_of_pdf
 
     spans = [(page.number, page.start, page.end) for page in pages]
     found: dict[tuple[int, str], FigureSpan] = {}  # a picture is cut out by its page and caption
-    for (page, caption), start, end in all_figures(text, spans):
+    for (page, caption), start, end in figures_of_pdf(text, spans):
         found.setdefault((page, caption), FigureSpan(page, caption, 0, start, end))
     return list(found.values())
 
 
 def _office_figures(text: str, pages: Sequence[PageSpan]) -> list[FigureSpan]:
-    from rag.ingest.parsers.figures import all_figures
+    from rag.ingest.parsers.figures import figures_of_office
 
     return [
         FigureSpan(_page_at(start, pages), line, number, start, end)
-        for line, number, start, end in all_figures(text)
+        for line, number, start, end in figures_of_office(text)
     ]
 
 
@@ -58,7 +58,7 @@ def picture_of(path: Path, name: str, figure: FigureSpan) -> bytes | None:
     Raises DocumentRefused.
     """
     if PurePath(name).suffix.lower() == PDF:
-        from rag.ingest.parsers.pdf_figures import PdfFigure, pdf_figure
+        from rag.ingest.parsers.figures import PdfFigure, pdf_figure
 
         return pdf_figure(path, PdfFigure(figure.page or 1, figure.label))
     from rag.ingest.parsers.figures import figure_image

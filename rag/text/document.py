@@ -1,12 +1,13 @@
 """Loaded document: one canonical text with its pages and headings."""
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import accumulate
 
 from rag.i18n import N_
+from rag.text.normalize import canonical
 
 OPEN_XML = "application/vnd.openxmlformats-officedocument."
 BETWEEN_PAGES = "\n\n"
@@ -14,7 +15,6 @@ EMPTY = N_("is empty. Save it again in its program, then add it.")
 WORDLESS = N_("holds no text.")
 LOCKED = N_("is locked with a password. Save it without one and add it again.")
 CERTIFIED = N_("is protected by a certificate. Save it without one and add it again.")
-_NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,6 @@ def with_pages(document: LoadedDocument, texts: Mapping[int, str]) -> LoadedDocu
     )
 
 
-def clean(text: str) -> str:
-    r"""Return text in canonical form: ``\n`` line ends, NFC, no control characters or lone surrogates.
-
-    >>> clean("a\r\nb\x00c")
-    'a\nbc'
-    """
-    return unicodedata.normalize("NFC", _NEVER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
-
-
 def shown(name: str) -> str:
     r"""Return a file's name for a sentence: printable, at most 100 characters.
 
@@ -102,3 +93,38 @@ def shown(name: str) -> str:
     """
     printable = "".join(character if character.isprintable() else "?" for character in name)
     return printable if len(printable) <= 100 else printable[:80] + "…" + printable[-19:]
+
+
+_LONGEST = 200  # characters of a property
+
+_DAY = re.compile(r"(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
+
+
+def completed(document: LoadedDocument, *, author: str, day: str, title: str = "") -> LoadedDocument:
+    """Return a document with these properties, on one line each; a title that it has stays."""
+    return replace(
+        document,
+        title=document.title or _line(title),
+        author=_line(author),
+        written=_iso_day(day),
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(canonical(text).split())[:_LONGEST]
+
+
+def _iso_day(text: str) -> str:
+    """Return the day of a property, ISO; nothing where it is none.
+
+    >>> _iso_day("2023-05-03T10:00:00Z"), _iso_day("D:20230503100000"), _iso_day("soon")
+    ('2023-05-03', '2023-05-03', '')
+    """
+    match = _DAY.match(text.strip())
+    try:
+        return date(*map(int, match.groups())).isoformat() if match else ""
+    except ValueError:
+        return ""
+
+
+LoadSteps = Generator[tuple[int, int], None, LoadedDocument]

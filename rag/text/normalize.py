@@ -168,3 +168,15 @@ def clean(text: str) -> str:
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which JSON can hold, and no tokenizer or index takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+_NEVER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def canonical(text: str) -> str:
+    r"""Return text in canonical form: ``\n`` line ends, NFC, no control characters or lone surrogates.
+
+    >>> canonical("a\r\nb\x00c")
+    'a\nbc'
+    """
+    return unicodedata.normalize("NFC", _NEVER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))

@@ -28,7 +28,7 @@ FORKS.set_forkserver_preload(
         *("streamlit.web.cli", "streamlit.web.bootstrap", "tests.faults.opened"),
         # What a server imports with its first page and its first answer.
         *("alembic.command", "babel.dates", "babel.numbers", "chromadb.api.rust", "rag.chat.clipboard"),
-        *("rag.ingest.parsers.pdf_figures", "langchain_core.tracers.langchain"),
+        *("rag.ingest.parsers.figures", "langchain_core.tracers.langchain"),
     ]
 )
 

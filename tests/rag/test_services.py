@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.parsers.walls import available
+from rag.ingest.parsers.sandbox import available
 from rag.jobs import Cancel
 from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.settings import Settings

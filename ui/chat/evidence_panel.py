@@ -16,8 +16,7 @@ import streamlit as st
 
 from rag.citations.support import CALCULATED, DIFFERS, heading_of, place_name, statement_text
 from rag.i18n import N_, _, enumerated, translated
-from rag.ingest.parsers.figures import figure_image, figures_at
-from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
+from rag.ingest.parsers.figures import PdfFigure, cited_figures, figure_image, figures_at, pdf_figure
 from rag.raptor.tree import is_leaf_id
 from rag.text.markdown import plain_words
 from rag.text.markers import inert

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers import archive, old_office, sandbox
+from rag.ingest.parsers import attached, old_office, sandbox
 from rag.ingest.parsers.attached import FilesInside, with_attached, within_limits
-from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, LoadSteps, recognise_pages
-from rag.text.document import CERTIFIED, EMPTY, LOCKED, WORDLESS, LoadedDocument, shown
+from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, recognise_pages
+from rag.text.document import CERTIFIED, EMPTY, LOCKED, WORDLESS, LoadedDocument, LoadSteps, shown
 
 __all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
 
@@ -110,8 +110,8 @@ def unpack(
         path = Path(folder) / "file"
         with path.open("wb") as file:
             file.writelines(content)
-        document = _read(path, name, timeout, memory, called=lambda inside: archive.file_name(name, inside))
-    return document if document.media_type == archive.MEDIA_TYPE else None
+        document = _read(path, name, timeout, memory, called=lambda inside: attached.file_name(name, inside))
+    return document if document.media_type == attached.MEDIA_TYPE else None
 
 
 def _read(

@@ -9,8 +9,9 @@ from typing import Any
 
 from rag.ingest.parsers.html import to_markdown
 from rag.ingest.parsers.plain_text import markdown_document
-from rag.text.document import LoadedDocument, clean
+from rag.text.document import LoadedDocument
 from rag.text.markdown import description
+from rag.text.normalize import canonical
 
 NAMESPACE = "http://atlassian.com/content"
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
@@ -75,7 +76,7 @@ def read_confluence(path: Path) -> LoadedDocument:
 
     source = _CDATA.sub(lambda data: html.escape(data[1], quote=False), path.read_bytes().decode())
     soup = BeautifulSoup(source, "html.parser")
-    title = clean(" ".join(soup.title.get_text().split())) if soup.title else ""
+    title = canonical(" ".join(soup.title.get_text().split())) if soup.title else ""
     people = {str(meta["id"]): str(meta["content"]) for meta in soup("meta", attrs={"name": _USER})}
     _replace_elements(soup, people)
     for heading in soup(_HEADINGS):

@@ -1,17 +1,75 @@
-"""Detection of a file's kind by its content, and the parser of each kind; other kinds are refused by name."""
+"""Detection of a file's kind by its content, and the parser of each kind; other kinds are refused by name.
 
+Author, title and date in a file's properties: those of Office files, web pages and PDF.
+"""
+
+import html
 import importlib
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers.file_properties import with_properties
+from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.ole import names, open_ole
 from rag.ingest.parsers.ooxml import DAMAGED_ZIP
 from rag.ingest.parsers.plain_text import LANGUAGES
-from rag.text.document import EMPTY, LOCKED, WORDLESS, LoadedDocument
+from rag.text.document import EMPTY, LOCKED, WORDLESS, LoadedDocument, completed
+
+_CORE = "docProps/core.xml"
+_HEAD = 64 << 10  # bytes of a web page in which its properties stand
+_META = re.compile(rb"<meta\s[^<>]{1,2000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""(name|property|content)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_AUTHOR_FIELDS = ("author", "article:author", "dc.creator")
+_DATE_FIELDS = ("article:published_time", "dc.date", "date", "dcterms.created")
+
+
+def with_properties(document: LoadedDocument, path: Path, kind: str) -> LoadedDocument:
+    """Return a document with the properties of its file, where its parser has not read them."""
+    if kind in ("docx", "pptx", "xlsx"):
+        return _with_core(document, path)
+    if kind == "html":
+        with path.open("rb") as file:
+            fields = meta_fields(file.read(_HEAD))
+        return completed(document, author=_first(fields, _AUTHOR_FIELDS), day=_first(fields, _DATE_FIELDS))
+    return document
+
+
+def meta_fields(source: bytes) -> dict[str, str]:
+    """Return the properties of a web page by name, in lower case.
+
+    >>> meta_fields(b'<meta name="Author" content="Ann &amp; Bo">')
+    {'author': 'Ann & Bo'}
+    """
+    fields: dict[str, str] = {}
+    for tag in _META.findall(source):
+        pairs = _ATTRIBUTE.findall(tag.decode("utf-8", "replace"))
+        given = {name.lower(): html.unescape(double or single) for name, double, single in pairs}
+        name = given.get("name") or given.get("property")
+        if name and "content" in given:
+            fields.setdefault(name.lower(), given["content"])
+    return fields
+
+
+def _with_core(document: LoadedDocument, path: Path) -> LoadedDocument:
+    with zipfile.ZipFile(path) as container:
+        if _CORE not in container.namelist():
+            return document
+        core = ooxml.parse_part(container, _CORE)
+    fields = {ooxml.local_name(one): one.text or "" for one in ooxml.children(core)}
+    return completed(
+        document,
+        author=fields.get("creator", ""),
+        day=fields.get("created", ""),
+        title=fields.get("title", ""),
+    )
+
+
+def _first(fields: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((fields[name] for name in names if fields.get(name)), "")
+
 
 MAX_TEXT = 50_000_000  # bytes of UTF-8, as many as the largest upload has; three copies are in memory once
 
@@ -31,14 +89,14 @@ _PARSERS = {
     "xml": "rag.ingest.parsers.html:read_xml",
     "markdown": "rag.ingest.parsers.plain_text:read_markdown",
     "mail": "rag.ingest.parsers.email:read_mail",
-    "msg": "rag.ingest.parsers.outlook:read_msg",
-    "hwp": "rag.ingest.parsers.hwp:read_hwp",
-    "hwpx": "rag.ingest.parsers.hwpx:read_hwpx",
+    "msg": "rag.ingest.parsers.email:read_msg",
+    "hwp": "rag.ingest.parsers.hangul:read_hwp",
+    "hwpx": "rag.ingest.parsers.hangul:read_hwpx",
     "rtf": "rag.ingest.parsers.rtf:read_rtf",
     "doc": "rag.ingest.parsers.old_office:read_doc",
     "xls": "rag.ingest.parsers.old_office:read_xls",
     "ppt": "rag.ingest.parsers.old_office:read_ppt",
-    "zip": "rag.ingest.parsers.archive:read_zip",
+    "zip": "rag.ingest.parsers.attached:read_zip",
     "image": "rag.ingest.parsers.ocr:read_image",
     "notebook": "rag.ingest.parsers.plain_text:read_notebook",
     "latex": "rag.ingest.parsers.plain_text:read_latex",

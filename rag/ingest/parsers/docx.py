@@ -11,7 +11,8 @@ from rag.ingest.parsers.figures import word_figures
 from rag.ingest.parsers.html import to_markdown
 from rag.ingest.parsers.ooxml import attribute, children, descendants, number_attribute
 from rag.ingest.parsers.plain_text import markdown_document
-from rag.text.document import OPEN_XML, LoadedDocument, clean
+from rag.text.document import OPEN_XML, LoadedDocument
+from rag.text.normalize import canonical
 
 _DOCUMENT = "word/document.xml"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -39,7 +40,7 @@ def read_docx(path: Path) -> LoadedDocument:
             file, style_map=_STYLES, convert_image=pictures, include_embedded_style_map=False
         )
         blocks = [to_markdown(result.value)[0], *ooxml.comments(container, _DOCUMENT)]
-    text = clean("\n\n".join(filter(None, blocks)))
+    text = canonical("\n\n".join(filter(None, blocks)))
     return markdown_document(text, OPEN_XML + "wordprocessingml.document")
 
 

@@ -16,8 +16,9 @@ from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.plain_text import decode_as, markdown_document
-from rag.text.document import LoadedDocument, clean
+from rag.text.document import LoadedDocument
 from rag.text.markdown import description, tidy
+from rag.text.normalize import canonical
 from rag.text.tables import escape_bars
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
@@ -80,7 +81,7 @@ def read_xml(path: Path) -> LoadedDocument:
     source = _DOCTYPE.sub("", _COMMENT.sub(" ", decode_declared(path.read_bytes())))
     source = _CDATA.sub(lambda data: html.escape(data[1], quote=False), source)
     text = html.unescape(_TAG.sub("\n", _INLINE.sub("", source)))
-    text = _LINES.sub("\n", _SPACES.sub(" ", clean(text))).strip()
+    text = _LINES.sub("\n", _SPACES.sub(" ", canonical(text))).strip()
     return LoadedDocument(text, media_type="application/xml")
 
 
@@ -90,7 +91,7 @@ def to_markdown(source: str) -> tuple[str, str]:
     from markdownify import MarkdownConverter
 
     soup = BeautifulSoup(source, "html.parser")
-    title = clean(soup.title.get_text(" ", strip=True)) if soup.title else ""
+    title = canonical(soup.title.get_text(" ", strip=True)) if soup.title else ""
     for element in soup(_UNSEEN):
         element.decompose()
     for picture in soup("img"):
@@ -106,7 +107,7 @@ def to_markdown(source: str) -> tuple[str, str]:
         markdown = MarkdownConverter(**_PLAIN).convert_soup(soup)
     except RecursionError:
         markdown = soup.get_text("\n", strip=True)
-    return clean(tidy(markdown)), title
+    return canonical(tidy(markdown)), title
 
 
 def _language(block: Any) -> str:
@@ -194,8 +195,8 @@ def decode_page(source: bytes, encoding: str) -> str:
     """Decode a page by its byte order mark, then the server's declaration, then its own."""
     if encoding and not source.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         with suppress(LookupError, UnicodeDecodeError):  # servers are often wrong
-            return clean(source.decode(encoding))
-    return clean(decode_declared(source))
+            return canonical(source.decode(encoding))
+    return canonical(decode_declared(source))
 
 
 def _extracted_text(text: str) -> str:
@@ -225,7 +226,7 @@ def _main_headings(element: Any) -> list[str]:
 
 
 def _line(text: str) -> str:
-    return clean(" ".join(str(text).split()))
+    return canonical(" ".join(str(text).split()))
 
 
 def _content(tree: Any, found: str) -> Any:

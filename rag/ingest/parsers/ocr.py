@@ -17,7 +17,8 @@ from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.text_layer import GARBLED, is_better
-from rag.text.document import LoadedDocument, clean, shown, with_pages
+from rag.text.document import LoadedDocument, LoadSteps, shown, with_pages
+from rag.text.normalize import canonical
 
 log = logging.getLogger(__name__)
 PROGRAM = "tesseract"
@@ -67,7 +68,6 @@ _INCH = 72.0  # points
 _SHARP = 300.0  # pixels an inch, as in the training data of Tesseract
 _MAX_SIDE = 5000  # pixels
 _SMALL = 1500  # pixels of the longer side; a smaller picture is a screenshot, and read better enlarged
-LoadSteps = Generator[tuple[int, int], None, LoadedDocument]
 
 
 def recognise_pages(
@@ -288,7 +288,7 @@ def text_and_confidence(written: str) -> tuple[str, float]:
         elif row[1] not in (None, "-1"):
             letters += len(row[2].strip())
             total += float(row[1]) * len(row[2].strip())
-    return clean("\n".join(lines)).strip(), total / max(letters, 1)
+    return canonical("\n".join(lines)).strip(), total / max(letters, 1)
 
 
 def read_image(path: Path) -> LoadedDocument:

@@ -12,7 +12,8 @@ from typing import Any
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.ingest.parsers.plain_text import markdown_document, table_text
-from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
+from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, page_spans
+from rag.text.normalize import canonical
 
 MAX_INFLATED = 300 << 20  # bytes; the XML of a 1,000-page book takes about 20 MB
 MAX_MEMBERS = 20_000
@@ -125,12 +126,12 @@ def text_of(element: Any) -> str:
 def sheets_document(sheets: Iterable[tuple[str, Sequence[str]]], media_type: str) -> LoadedDocument:
     """Return a workbook of (name, blocks of text): each sheet that has any is a section."""
     sections = ("\n\n".join([f"## {name}", *blocks]) for name, blocks in sheets if blocks)
-    return markdown_document(clean("\n\n".join(sections)), media_type, title="")
+    return markdown_document(canonical("\n\n".join(sections)), media_type, title="")
 
 
 def slides_document(slides: Iterable[Iterable[str]], media_type: str) -> LoadedDocument:
     """Return a presentation of blocks of text: each slide is a page."""
-    pages = [clean("\n\n".join(filter(None, blocks))) for blocks in slides]
+    pages = [canonical("\n\n".join(filter(None, blocks))) for blocks in slides]
     return markdown_document(BETWEEN_PAGES.join(pages), media_type, pages=page_spans(pages))
 
 

@@ -12,7 +12,8 @@ from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.docx import format_number
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
 from rag.ingest.parsers.plain_text import markdown_document, table_text
-from rag.text.document import LOCKED, LoadedDocument, clean
+from rag.text.document import LOCKED, LoadedDocument
+from rag.text.normalize import canonical
 
 _TYPE = "application/vnd.oasis.opendocument."
 _UNNAMED = re.compile(r"page\d+")  # LibreOffice writes such names of slides and never shows them
@@ -37,7 +38,7 @@ _FORMS = {
 def read_odt(path: Path) -> LoadedDocument:
     """Read a text document."""
     body, lists = _body(path, "text")
-    return markdown_document(clean("\n\n".join(filter(None, _blocks(body, lists)))), _TYPE + "text")
+    return markdown_document(canonical("\n\n".join(filter(None, _blocks(body, lists)))), _TYPE + "text")
 
 
 def read_ods(path: Path) -> LoadedDocument:

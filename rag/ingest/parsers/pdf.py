@@ -16,15 +16,21 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers.file_properties import completed
-from rag.ingest.parsers.korean_lines import LineEnd, inside_words, may_run_on
-from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
-from rag.ingest.parsers.pdf_lines import JOINING, Line, characters_of, lines_of, named_ligatures
-from rag.ingest.parsers.pdf_rows import Cell, cell_text, cell_words
+from rag.ingest.parsers.pdf_lines import (
+    JOINING,
+    Cell,
+    Line,
+    cell_text,
+    cell_words,
+    characters_of,
+    lines_of,
+    named_ligatures,
+)
 from rag.ingest.parsers.pdf_tables import PdfTable
 from rag.ingest.parsers.pdf_words import tables_of
-from rag.ingest.parsers.text_layer import doubt
-from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, clean, page_spans
+from rag.ingest.parsers.text_layer import LineEnd, OpenedPdf, doubt, inside_words, may_run_on
+from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, completed, page_spans
+from rag.text.normalize import canonical
 
 # Page text
 
@@ -467,7 +473,7 @@ def read_pdf(path: Path) -> LoadedDocument:
             read.append(page)
             pictured += [number + 1] * is_picture
             doubtful += [(number + 1, share)] * bool(share)
-        properties = [clean(pdf.get_metadata_value(name)) for name in ("Title", "Author", "CreationDate")]
+        properties = [canonical(pdf.get_metadata_value(name)) for name in ("Title", "Author", "CreationDate")]
     parted = inside_words([(page.text, page.ends) for page in read])
     read = [page.joined(places) for page, places in zip(read, parted, strict=True)]
     spans = page_spans([page.text for page in read])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from rag.ingest.parsers.pdf_rows import Cell, Segment, Word, cell_text, cell_words, is_figure, segments_of
+from rag.ingest.parsers.pdf_lines import Cell, Segment, Word, cell_text, cell_words, is_figure, segments_of
 from rag.ingest.parsers.pdf_shapes import Edge
 from rag.ingest.parsers.pdf_tables import LEADERS, PdfTable
 

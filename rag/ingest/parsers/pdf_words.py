@@ -14,8 +14,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.ingest.parsers.pdf_grids import RuledGrid, divides, find_grids, ruled_table
-from rag.ingest.parsers.pdf_lines import JOINING, Line, is_bold, measure
-from rag.ingest.parsers.pdf_rows import Word
+from rag.ingest.parsers.pdf_lines import JOINING, Line, Word, is_bold, measure
 from rag.ingest.parsers.pdf_shapes import Direction, Drawing, address, box_of, turned_box
 from rag.ingest.parsers.pdf_tables import PdfTable, find_tables
 

@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.text import markdown
-from rag.text.document import LoadedDocument, clean
+from rag.text.document import LoadedDocument
+from rag.text.normalize import canonical
 from rag.text.tables import escape_bars
 
 _NON_ASCII = re.compile("[^\x00-\x7f]")
@@ -39,12 +40,12 @@ _MIN_COMMON = 0.05  # share of the commonest letters in a right decoding
 
 def read_text(path: Path) -> LoadedDocument:
     """Read plain text."""
-    return LoadedDocument(clean(decode(path.read_bytes())))
+    return LoadedDocument(canonical(decode(path.read_bytes())))
 
 
 def read_markdown(path: Path) -> LoadedDocument:
     """Read Markdown, its images and comments dropped."""
-    return markdown_document(clean(markdown.tidy(decode(path.read_bytes()))), "text/markdown")
+    return markdown_document(canonical(markdown.tidy(decode(path.read_bytes()))), "text/markdown")
 
 
 def markdown_document(
@@ -65,7 +66,7 @@ def read_notebook(path: Path) -> LoadedDocument:
     blocks = [
         source if kind == "markdown" else f"```\n{source}\n```" for kind, source in parts if source.strip()
     ]
-    return markdown_document(clean(markdown.tidy("\n\n".join(blocks))), "application/x-ipynb+json")
+    return markdown_document(canonical(markdown.tidy("\n\n".join(blocks))), "application/x-ipynb+json")
 
 
 def decode(content: bytes) -> str:
@@ -147,7 +148,7 @@ _DELIMITERS = ",;\t|"
 
 def read_csv(path: Path) -> LoadedDocument:
     """Read a table of values separated by commas, semicolons, tabs or bars."""
-    text = clean(decode(path.read_bytes()))
+    text = canonical(decode(path.read_bytes()))
     csv.field_size_limit(sys.maxsize)
     rows = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=False)
     return LoadedDocument(table_text(rows, counted=True), media_type="text/csv")

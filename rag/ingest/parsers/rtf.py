@@ -8,10 +8,11 @@ from pathlib import Path
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers.cells import Cell, table_blocks
 from rag.ingest.parsers.ooxml import comment_line
 from rag.ingest.parsers.plain_text import markdown_document
-from rag.text.document import LoadedDocument, clean
+from rag.text.document import LoadedDocument
+from rag.text.normalize import canonical
+from rag.text.tables import Cell, table_blocks
 
 _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\(.)|([{}])|([^\\{}\r\n]+)|[\r\n]+", re.S
@@ -83,7 +84,7 @@ def rtf_text(content: bytes) -> str:
     ...          rb"\s1\outlinelevel0 \'c7\'d7\'b1\'b8\par\pard Opened in \u8364? 1887.\par}")
     '# 항구\n\nOpened in € 1887.'
     """
-    return clean("\n\n".join(_Reader(content.decode("latin-1")).blocks()))
+    return canonical("\n\n".join(_Reader(content.decode("latin-1")).blocks()))
 
 
 class _Reader:

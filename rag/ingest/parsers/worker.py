@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import DocumentRefused
-from rag.ingest.parsers.sandbox import BECOME, CONVERT, OUT_OF_MEMORY, TOO_DEEP
-from rag.ingest.parsers.walls import close_in
+from rag.ingest.parsers.sandbox import BECOME, CONVERT, OUT_OF_MEMORY, TOO_DEEP, close_in
 
 MAX_CONVERTED = 300 << 20  # bytes of a file that a converter writes
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of `unshare`
@@ -98,7 +97,7 @@ def figure(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], by
 
 def cutout(path: Path, _name: str, **arguments: Any) -> tuple[dict[str, Any], bytes]:
     """Cut a figure out of a PDF page."""
-    from rag.ingest.parsers.pdf_figures import cut_out
+    from rag.ingest.parsers.figures import cut_out
 
     return {}, cut_out(path, **arguments)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, DocumentRefused
-from rag.ingest.parsers import archive, attached, load, load_steps, run_to_end, unpack
+from rag.ingest.parsers import attached, load, load_steps, run_to_end, unpack
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, zipped
 
@@ -78,12 +78,12 @@ def test_an_archive_of_nothing_readable_says_why(tmp_path: Path) -> None:
 def test_files_that_fill_what_an_archive_may_unpack_to_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(attached, "MAX_UNPACKED", 1 << 20)
     half = b"x" * (1 << 19)
     path = zipped(tmp_path / "x", {"a.txt": half, "b.txt": half})
-    assert [len(content) for _, content in archive.read_zip(path).attached] == [1 << 19, 1 << 19]
+    assert [len(content) for _, content in attached.read_zip(path).attached] == [1 << 19, 1 << 19]
     with pytest.raises(DocumentRefused, match="unpacks to more than 1 MB"):
-        archive.read_zip(zipped(tmp_path / "y", {"a.txt": half, "b.txt": half + b"x"}))
+        attached.read_zip(zipped(tmp_path / "y", {"a.txt": half, "b.txt": half + b"x"}))
 
 
 def test_ten_damaged_files_of_an_archive_are_named(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_ten_damaged_files_of_an_archive_are_named(tmp_path: Path) -> None:
         for name, text in (("a.txt", b"Rope."), *((f"b{n}.txt", b"Veldham") for n in range(12))):
             made.writestr(name, text)
     path.write_bytes(path.read_bytes().replace(b"Veldham", b"veldham"))  # their checksums are others now
-    document = archive.read_zip(path)
+    document = attached.read_zip(path)
     assert [name for name, _ in document.attached] == ["a.txt"]
     named = ", ".join(f"b{n}.txt" for n in range(10))
     assert str(document.note) == f"Damaged, and not unpacked: {named}."

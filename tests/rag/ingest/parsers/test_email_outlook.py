@@ -7,7 +7,7 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
-from rag.ingest.parsers.outlook import inflate_rtf
+from rag.ingest.parsers.email import inflate_rtf
 from tests.rag.ingest.parsers.makers import SENTENCES
 from tests.rag.ingest.parsers.ole_makers import below, msg, properties
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.ingest.parsers import load, walls
+from rag.ingest.parsers import load, sandbox
 
 ATTEMPTS = """
 import ctypes, json, os, resource, socket, subprocess, sys, threading
@@ -81,7 +81,7 @@ def attempted(how: str, tmp_path: Path) -> dict[str, bool]:
 
 
 @pytest.mark.skipif(
-    walls.available() != ("landlock", "seccomp"), reason="needs a Linux kernel with Landlock and seccomp"
+    sandbox.available() != ("landlock", "seccomp"), reason="needs a Linux kernel with Landlock and seccomp"
 )
 def test_hostile_code_can_only_read_its_own_file_even_through_ctypes(tmp_path: Path):
     done = attempted("walls", tmp_path)
@@ -96,11 +96,11 @@ def test_without_walls_hooks_refuse_the_same_of_python(tmp_path: Path):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter_passes_over_no_more_steps_than_it_has(machine: str):
-    steps = walls._filter(machine, 7)
+    steps = sandbox._filter(machine, 7)
     for at, step in enumerate(steps):
         code, yes, no = step[0], step[2], step[3]
         assert code in (0x20, 0x06) or at + 1 + max(yes, no) < len(steps)
-    assert steps[-1] == walls._step(0x06, 0x7FFF0000)
+    assert steps[-1] == sandbox._step(0x06, 0x7FFF0000)
 
 
 def test_a_file_is_read_within_the_walls(tmp_path: Path):

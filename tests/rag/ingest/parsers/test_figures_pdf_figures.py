@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import load
-from rag.ingest.parsers.pdf_figures import PdfFigure, cited_figures, pdf_figure
+from rag.ingest.parsers.figures import PdfFigure, cited_figures, pdf_figure
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import FONTS
 
