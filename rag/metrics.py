@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
 from rag.errors import Cancelled
-from rag.ingest.library import IngestProgress
+from rag.ingest.leased import IngestProgress
 from rag.jobs import ANSWERS, Cancel, Work, closing, kind_of
 from rag.logs import fields
 from rag.models.embeddings import Role

@@ -13,8 +13,8 @@ from rag import backups, webhooks
 from rag import settings as config
 from rag.backups import BackupSchedule, BackupsOnRequest
 from rag.chat import check_text, introduction
-from rag.connectors import scheduler
-from rag.connectors.scheduler import Scheduler
+from rag.connectors import sync
+from rag.connectors.sync import Scheduler
 from rag.errors import EmbeddingError, FootnoteError, SettingsError
 from rag.evaluation import lab
 from rag.factory import make_embedder, make_hub, make_library, make_llm, make_originals, make_store
@@ -83,7 +83,7 @@ class Services:
             **{name: width for name, width in ingest.LANES.items() if name not in (READ, EMBED)},
             **documents,
             **lab.LANES,
-            **scheduler.LANES,
+            **sync.LANES,
             **check_text.LANES,
             **introduction.LANES,
             **backups.LANES,

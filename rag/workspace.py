@@ -21,8 +21,8 @@ from rag.chat.pipeline import RagPipeline, validated_question
 from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_attached
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
-from rag.connectors.scheduler import Syncing
 from rag.connectors.ssrf import parse_url
+from rag.connectors.sync import Syncing
 from rag.errors import Cancelled, QuestionRefused
 from rag.evaluation.lab import Lab
 from rag.factory import (

@@ -7,7 +7,7 @@ from typing import Literal
 from langchain_core.documents import Document
 
 from rag.chat.question_scope import QuestionScope
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.passage import Passage
 from rag.text.tokenize import Rarity
 from storage.records import Unsearched

@@ -62,7 +62,7 @@ from rag.citations.cite import Citation
 from rag.citations.reader import StatementReader
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.i18n import N_
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.text.dates import Period, find_periods, spoken_period
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens

@@ -14,7 +14,7 @@ from rag.chat.question_scope import QuestionScope, read_scope, subject
 from rag.errors import QuestionRefused, RetrievalError
 from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.passage import Passage
 from storage.choices import FILTERS, Choices, Chosen, Filter, Kind
 from storage.collections import CollectionRecord, Collections

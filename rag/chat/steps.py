@@ -21,7 +21,7 @@ from rag.chat.rewrite import QueryVariant, StandaloneQuestion, rejection_reason
 from rag.chat.small_talk import phrase_file
 from rag.errors import Cancelled, LLMError
 from rag.i18n import N_
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.retrieval.question_type import asks_for_overview
 from rag.text.language import STOP_WORDS
 from rag.text.tokenize import tokens

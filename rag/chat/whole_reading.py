@@ -38,7 +38,7 @@ from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.whole_answer import WholeAnswer, answer_whole, list_items
 from rag.chat.whole_question import WholeQuestion
 from rag.citations.checker import Judge
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage

@@ -15,7 +15,7 @@ from rag.grid.cells import Amount, CellQuote
 from rag.grid.columns import Column
 from rag.grid.labelled import LabelledValue, labelled_values
 from rag.grid.values import CURRENCY, amount_of, find_values
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.passage import Passage
 from rag.text.sentences import sentences
 from storage.documents import Documents

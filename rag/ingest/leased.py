@@ -4,13 +4,25 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from rag.errors import Cancelled
-from rag.ingest.library import IngestProgress
 from rag.jobs import Cancel
 from storage.errors import LeaseLost, StorageError
 from storage.jobs import Held, JobQueue, Lease
+
+Stage = Literal["reading", "words", "meaning"]
+
+
+@dataclass(frozen=True)
+class IngestProgress:
+    """Progress of a document's ingest: `done` of `total` chunks, or of one file while reading."""
+
+    stage: Stage
+    done: int
+    total: int
+
 
 FAILED_SECONDS = (
     86_400.0  # until a failed job is taken without being asked for; see `Backoff` for sooner tries

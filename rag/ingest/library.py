@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -28,9 +28,9 @@ from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.index.staged_vectors import VectorReindexer
 from rag.index.vector_index import VectorIndex
-from rag.ingest.document_facts import read_facts
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile, read_facts
 from rag.ingest.figures import figures_of
+from rag.ingest.leased import IngestProgress
 from rag.ingest.parsers import OCR_SECONDS, LoadedDocument, LoadSteps, load_steps
 from rag.jobs import Cancel, never
 from rag.models.embeddings import Embedder, Floats
@@ -62,7 +62,6 @@ from storage.records import (
 from storage.trees import Trees
 
 log = logging.getLogger(__name__)
-Stage = Literal["reading", "words", "meaning"]
 R = TypeVar("R")
 
 FACTS_SECONDS = 0.5  # in which one question reads documents for facts that they were not asked for yet
@@ -73,15 +72,6 @@ COMPARED = "compared"  # state of a shared index, in the ledger: when it is to b
 COMPARED_EVERY = timedelta(days=1)
 CLAIMED = timedelta(minutes=10)  # for a comparison: if its process is killed, another then does it
 EMBED_BATCH = 8  # chunks: a question's own embedding waits behind one batch at most
-
-
-@dataclass(frozen=True)
-class IngestProgress:
-    """Progress of a document's ingest: `done` of `total` chunks, or of one file while reading."""
-
-    stage: Stage
-    done: int
-    total: int
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,16 @@ from rag.index.chunks import same_text_ids
 from rag.index.lexical import to_entry
 from rag.index.staged import ReindexProgress
 from rag.ingest.figure_descriptions import FigureDescriber, FigureProgress
-from rag.ingest.leased import PAUSED_SECONDS, JobName, exclusive, leased, progress_of, stop_elsewhere
-from rag.ingest.library import IngestProgress, Library
+from rag.ingest.leased import (
+    PAUSED_SECONDS,
+    IngestProgress,
+    JobName,
+    exclusive,
+    leased,
+    progress_of,
+    stop_elsewhere,
+)
+from rag.ingest.library import Library
 from rag.ingest.parsers import run_to_end
 from rag.jobs import SERVER, Cancel, Job, Jobs, never
 from rag.raptor.tree import ForestProgress

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from rag.errors import Cancelled, FootnoteError, RetrievalError
 from rag.factory import make_store
-from rag.ingest.library import IngestProgress, Library
+from rag.ingest.leased import IngestProgress
+from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
 from rag.settings import Settings
 from storage import postgres

@@ -9,7 +9,7 @@ import pytest
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
 from rag.errors import Cancelled, EmbeddingError
-from rag.ingest.library import IngestProgress
+from rag.ingest.leased import IngestProgress
 from rag.jobs import Cancel, Jobs
 from rag.metrics import Metrics, Watch
 from rag.models.embeddings import SharedEmbedders

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from rag.chat.conversation import Conversation
 from rag.chat.scope import Scope
-from rag.connectors.scheduler import Syncing
+from rag.connectors.sync import Syncing
 from rag.evaluation.lab import Lab
 from rag.grid.cells import CellResult, Words
 from rag.grid.grids import Grids

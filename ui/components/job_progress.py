@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from rag.i18n import N_, _, enumerated, ngettext
-from rag.ingest.library import IngestProgress
+from rag.ingest.leased import IngestProgress
 from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.documents import SEARCHABLE

@@ -1,8 +1,7 @@
 import pytest
 
 from rag.chat.question_scope import read_scope, subject
-from rag.ingest.document_facts import read_facts
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile, read_facts
 from rag.text.document import LoadedDocument
 
 

@@ -17,7 +17,7 @@ from rag.chat.steps import (
 )
 from rag.factory import make_pipeline
 from rag.i18n import in_language, translated
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.llm import LLM

@@ -7,7 +7,7 @@ from rag.chat.corpus import Corpus
 from rag.chat.coverage import Coverage
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import EVERYTHING, NarrowedTo
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import never
 from rag.passage import Passage
 from storage.records import DocumentFact

@@ -1,7 +1,7 @@
 import pytest
 
 from rag.chat.whole_question import documents_called, read_whole_question, whole_readings
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.text.tokenize import tokens
 from storage.records import DocumentFact
 
@@ -70,7 +70,7 @@ def test_a_question_that_names_no_document_has_one_reading():
 
 def test_the_names_of_a_document_are_read_once_for_all_questions(monkeypatch):
     read = []
-    monkeypatch.setattr("rag.ingest.document_profile.tokens", lambda text: read.append(text) or tokens(text))
+    monkeypatch.setattr("rag.ingest.document_facts.tokens", lambda text: read.append(text) or tokens(text))
     documents = [DocumentProfile(str(number), f"mill of town{number}.md", []) for number in range(300)]
     for town in ("town7", "town8"):
         assert [one.id for one in documents_called(f"Who bought {town}?", documents)] == [town[4:]]

@@ -14,7 +14,7 @@ from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import RagPipeline
 from rag.chat.whole_reading import Budget
 from rag.errors import Cancelled, LLMError
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings

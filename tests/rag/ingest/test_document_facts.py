@@ -1,7 +1,6 @@
 import pytest
 
-from rag.ingest.document_facts import MOST_OF_A_KIND, read_facts
-from rag.ingest.document_profile import DocumentProfile
+from rag.ingest.document_facts import MOST_OF_A_KIND, DocumentProfile, read_facts
 from rag.text import markdown
 from rag.text.document import LoadedDocument
 

@@ -11,13 +11,12 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.errors import Cancelled, LimitReached, LLMUnreachable
-from rag.ingest.figure_descriptions import FigureDescriber, FigureModel
+from rag.ingest.figure_descriptions import DESCRIBE, FigureDescriber, FigureModel
 from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest, resplit
 from rag.jobs import Jobs
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings, ObservedModel
-from rag.models.vision import DESCRIBE
 from storage.database import Database
 from storage.figures import VisionModels
 from storage.records import is_figure_id

@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import update
 
 from rag.errors import EmbeddingError
-from rag.ingest.library import IngestProgress, Library
+from rag.ingest.leased import IngestProgress
+from rag.ingest.library import Library
 from rag.ingest.queue import LANES, Ingest
 from rag.ingest.taking import JobTaker
 from rag.jobs import Jobs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.connectors.folder import FolderSettings, FolderSource
-from rag.connectors.scheduler import changes
+from rag.connectors.sync import changes
 from rag.errors import SourceError
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rag.connectors.base import Checkpoint, Item, Source
-from rag.connectors.scheduler import LANES, SYNC, Syncing, is_due
+from rag.connectors.sync import LANES, SYNC, Syncing, is_due
 from rag.ingest import queue as ingest
 from rag.ingest.library import Library
 from rag.ingest.queue import Ingest

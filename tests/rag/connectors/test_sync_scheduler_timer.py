@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rag.connectors.scheduler import Scheduler
+from rag.connectors.sync import Scheduler
 from rag.errors import SourceError
 
 PATIENCE = 30
