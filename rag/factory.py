@@ -30,7 +30,7 @@ from rag.ingest.library import IngestQuota, Library, NoQuota
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.llm import LLM
 from rag.models.local.catalog import ModelChoice
-from rag.models.local.hub_files import Hub
+from rag.models.local.install import Hub
 from rag.models.local.server import LocalModel
 from rag.models.protocol import LanguageModel, LLMSettings, as_vision_model
 from rag.raptor.summarize import ExtractiveSummariser, LLMSummariser, Summariser

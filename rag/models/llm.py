@@ -30,8 +30,7 @@ from rag.models.llm_errors import (
     read_status,
     timeout_error,
 )
-from rag.models.logprobs import Logprobs, first_token_logprobs, not_an_answer
-from rag.models.protocol import Chat, LLMSettings
+from rag.models.protocol import Chat, LLMSettings, Logprobs, first_token_logprobs, not_an_answer
 
 if TYPE_CHECKING:
     import openai

@@ -10,8 +10,7 @@ from rag.chat.pipeline import RagPipeline
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.llm import LLM
-from rag.models.logprobs import Logprobs
-from rag.models.protocol import Chat, LLMSettings
+from rag.models.protocol import Chat, LLMSettings, Logprobs
 from rag.raptor.retrievers import CollapsedTreeRetriever
 from rag.raptor.summarize import LLMSummariser
 from rag.retrieval.rerank.registry import LLM_RERANKERS

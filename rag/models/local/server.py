@@ -29,11 +29,9 @@ from rag.errors import Cancelled, ModelUnavailable, OwnModelUnusable
 from rag.i18n import N_
 from rag.jobs import never
 from rag.models.llm import LLM
-from rag.models.local.catalog import size
-from rag.models.local.gguf import read_head
-from rag.models.logprobs import Logprobs
+from rag.models.local.catalog import read_head, size
 from rag.models.packaged.wheels import pip_error, run_pip
-from rag.models.protocol import Chat, LLMSettings
+from rag.models.protocol import Chat, LLMSettings, Logprobs
 
 log = logging.getLogger(__name__)
 MEMORY = Path("/proc/meminfo")

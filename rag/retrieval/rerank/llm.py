@@ -12,8 +12,7 @@ from pydantic import Field, SkipValidation
 from rag.errors import Cancelled, LLMError, LLMGarbled, RerankError
 from rag.i18n import N_
 from rag.jobs import Cancel
-from rag.models.logprobs import yes_against_no
-from rag.models.protocol import LanguageModel, ObservedModel, Sent
+from rag.models.protocol import LanguageModel, ObservedModel, Sent, yes_against_no
 from rag.passage import Passage
 from rag.retrieval.rerank.base import Reranker, RerankScores, Score
 from rag.retrieval.sentences import excerpts

@@ -13,9 +13,9 @@ from rag.chat.rewrite import make_standalone
 from rag.errors import Cancelled, LLMError, OwnModelUnusable
 from rag.jobs import never
 from rag.models.local import server as runtime
-from rag.models.local.gguf import read_head
+from rag.models.local.catalog import read_head
 from rag.models.local.server import LocalModel
-from rag.models.logprobs import yes_against_no
+from rag.models.protocol import yes_against_no
 
 ROOT = Path(__file__).parents[4]
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from rag.models.packaged.formats import read_shape, read_weights
+from rag.models.packaged.catalog import read_shape, read_weights
 from rag.models.packaged.onnx_bert import Blocks, Floats, quantized, save_model
 from tests.rag.models.packaged.tiny_bert import WORDS, write_tiny_bert
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import OwnModelUnusable
-from rag.models.local.gguf import Head, read_head
+from rag.models.local.catalog import Head, read_head
 
 
 def text(value: str) -> bytes:

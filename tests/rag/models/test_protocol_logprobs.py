@@ -9,8 +9,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from rag.errors import Cancelled, LLMError, LLMGarbled, LLMRejected
 from rag.models.llm import LLM
-from rag.models.logprobs import yes_against_no
-from rag.models.protocol import ChatModel, LLMSettings, ObservedModel, Sent
+from rag.models.protocol import ChatModel, LLMSettings, ObservedModel, Sent, yes_against_no
 from tests.rag.fake_llm import FakeLLM, Reply
 
 CHAT = [{"role": "user", "content": "Is it?"}]

@@ -2,7 +2,7 @@
 
 import struct
 
-from rag.models.packaged.formats import sentencepiece_tokenizer
+from rag.models.packaged.catalog import sentencepiece_tokenizer
 
 PIECES = {
     "<unk>": 0.0,
