@@ -20,8 +20,7 @@ from rag.i18n import N_
 from rag.index.exact import Floats, batches, check_lengths, evenly
 from rag.index.external import matches_filter
 from rag.index.folders import ON_DISK
-from rag.index.lance_connection import is_failure, reason_of
-from rag.index.lance_objects import TableObjects
+from rag.index.lance_objects import TableObjects, is_failure, reason_of
 from rag.index.lance_table import LanceTable, index_types, one_of
 from rag.index.lexical import Entry, LexicalIndex, Ranked, inverse_frequency
 from rag.index.vector_index import (

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from rag.errors import StoreFailed
 from rag.index.exact import batches
-from rag.index.lance_connection import connect, is_conflict, is_failure, reason_of
+from rag.index.lance_objects import connect, is_conflict, is_failure, reason_of
 from rag.index.vector_index import Hits
 
 if TYPE_CHECKING:

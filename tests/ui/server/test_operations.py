@@ -8,8 +8,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from api.operations import operation_routes
+from rag.index.bm25 import first_damaged
 from rag.index.indexes import SCRUB_SECONDS
-from rag.index.word_files import first_damaged
 from rag.ingest.queue import SCRUB
 from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM, Reply
