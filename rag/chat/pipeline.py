@@ -66,11 +66,11 @@ from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel, ObservedModel, Sent
 from rag.passage import Found, Passage
-from rag.retrieval.amounts import DEPTH, promote_amounts
 from rag.retrieval.degradation import DegradationRecorder, Degraded
 from rag.retrieval.fusion import interleaved, step_share
 from rag.retrieval.rerank.base import Reranker
 from rag.retrieval.rerank.registry import Reordered, Reranking, rerank_events
+from rag.retrieval.table_rows import DEPTH, promote_amounts
 
 E = TypeVar("E")
 Searching = Runnable[str, list[Document]]

@@ -17,7 +17,7 @@ from rag.index.chunks import to_document
 from rag.jobs import Cancel, never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
-from rag.retrieval.prose import is_informative
+from rag.retrieval.overview import is_informative
 from rag.retrieval.sentences import width
 from rag.text.language import STOP_WORDS, language, without_particle
 from rag.text.questions import NaturalQuestion, sentence_questions, table_questions

@@ -16,7 +16,6 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
-from rag.retrieval.amounts import named_amounts
 from rag.retrieval.question_type import (
     QuestionType,
     asks_amount,
@@ -24,7 +23,7 @@ from rag.retrieval.question_type import (
     has_only_dates,
     without_periods,
 )
-from rag.retrieval.table_rows import score_rows
+from rag.retrieval.table_rows import named_amounts, score_rows
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words

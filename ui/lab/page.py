@@ -7,8 +7,7 @@ import streamlit as st
 
 from rag.chat.export import cases, to_jsonl, unhelpful_to_jsonl
 from rag.errors import FootnoteError
-from rag.evaluation.lab import MOST_MADE, Lab
-from rag.evaluation.lab_run import RunProgress, searchable
+from rag.evaluation.lab import MOST_MADE, Lab, RunProgress, searchable
 from rag.evaluation.question_maker import MakingProgress
 from rag.grid.feedback import cell_cases
 from rag.i18n import N_, _, translated

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.evaluation.lab_run import find_quote, locate_passages, overlapping_chunks, prepare_questions
+from rag.evaluation.lab import find_quote, locate_passages, overlapping_chunks, prepare_questions
 from storage.database import Database
 from storage.documents import Documents
 from storage.records import ChunkRecord, ChunkSpan, MarkedPassage, QuestionRecord

@@ -5,8 +5,8 @@ from dataclasses import replace
 from langchain_core.documents import Document
 
 from rag.passage import Passage
-from rag.retrieval.amounts import named_amounts, promote_amounts
 from rag.retrieval.sentences import extract
+from rag.retrieval.table_rows import named_amounts, promote_amounts
 from tests.rag.retrieval.test_table_rows import SALES, TALK
 
 BALANCE = "BALANCE SHEETS\n\n| | 2023 | 2022 |\n| --- | --- | --- |\n| Inventories | 3,000 | 2,500 |"
