@@ -12,8 +12,8 @@ from rag.chat.map_reduce import ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned, read_plan
-from rag.citations.checking import Checked
-from rag.citations.cite import Citation
+from rag.citations.reader import Checked
+from rag.citations.support import Citation
 from rag.models.protocol import Sent
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded

@@ -19,10 +19,9 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from rag.citations.asked import Span
 from rag.citations.checker import Checker, Evidence, parts
-from rag.citations.checking import read_evidence
-from rag.citations.lookup import Span
-from rag.citations.reader import StatementReader
+from rag.citations.reader import StatementReader, read_evidence
 from rag.citations.support import OPEN
 from rag.evaluation.claims import Claim, as_passages, load_claims
 from rag.jobs import never

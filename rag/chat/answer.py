@@ -37,7 +37,8 @@ from rag.chat.prompts import (
 )
 from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
-from rag.citations.cite import Citation, cite
+from rag.citations.cite import cite
+from rag.citations.support import Citation
 from rag.errors import Cancelled
 from rag.i18n import N_
 from rag.jobs import never

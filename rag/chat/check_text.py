@@ -16,9 +16,8 @@ from typing import Literal
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import NarrowedTo
 from rag.citations.checker import Checker, Evidence
-from rag.citations.checking import read_evidence
-from rag.citations.reader import Reply, StatementReader
-from rag.citations.statements import Statement, statements
+from rag.citations.cite import Statement, statements
+from rag.citations.reader import Reply, StatementReader, read_evidence
 from rag.citations.support import OPEN
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_, N_plural

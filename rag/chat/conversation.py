@@ -17,9 +17,9 @@ from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings,
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned
 from rag.chat.whole_reading import PURPOSE as READ
-from rag.citations.checking import Checked, Checking
-from rag.citations.cite import Citation, cite
-from rag.citations.support import rests_on_nothing
+from rag.citations.cite import cite
+from rag.citations.reader import Checked, Checking
+from rag.citations.support import Citation, rests_on_nothing
 from rag.errors import Cancelled, FootnoteError
 from rag.i18n import N_
 from rag.jobs import Cancel, never

@@ -13,7 +13,7 @@ from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Rephrasing, Reworked, Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned
-from rag.citations.checking import Checked, Checking
+from rag.citations.reader import Checked, Checking
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.rerank.registry import Reordered, Reranking
 

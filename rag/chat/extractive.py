@@ -13,8 +13,8 @@ from langchain_core.embeddings import Embeddings
 from rag.chat.replaced_term import named_alone
 from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
-from rag.citations.cite import Citation
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
+from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.retrieval.question_type import without_periods

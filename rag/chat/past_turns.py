@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rag.citations.cite import Citation
+from rag.citations.support import Citation
 from rag.passage import Passage
 
 _MARKER = re.compile(r"(\s?)\[(\d{1,4})\]")

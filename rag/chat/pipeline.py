@@ -57,9 +57,8 @@ from rag.chat.whole_answer import answer_whole
 from rag.chat.whole_question import WholeQuestion, read_whole_question, whole_readings
 from rag.chat.whole_reading import BUDGET, PURPOSE, Budget, WholeReading
 from rag.citations.checker import Judge, scale_of
-from rag.citations.checking import Checked, Checking, check
-from rag.citations.cite import Citation
-from rag.citations.reader import StatementReader
+from rag.citations.reader import Checked, Checking, StatementReader, check
+from rag.citations.support import Citation
 from rag.errors import Cancelled, FootnoteError, QuestionRefused
 from rag.i18n import N_
 from rag.ingest.document_facts import DocumentProfile

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag.chat.extractive import AnswerPart, write
 from rag.chat.whole_question import WholeQuestion
-from rag.citations.cite import Citation
+from rag.citations.support import Citation
 from rag.ingest.document_facts import DocumentProfile
 from rag.passage import Passage
 from rag.retrieval.items import NamedItem, count_is_stated, find_items, find_mentions

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from rag.citations.periods import periods
-from rag.citations.quantities import MONTHS, Quantity, same_unit, undated
-from rag.citations.words import content_words
+from rag.citations.quantities import MONTHS, Quantity, periods, same_unit, undated
+from rag.text.tokenize import content_words
 
 Operation = Literal["sum", "difference", "ratio", "share", "growth", "years"]
 

@@ -9,10 +9,40 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from rag.citations.periods import StatedTime, periods
-from rag.citations.quantities import Quantity, quantities, undated
-from rag.citations.words import content_words
+from rag.citations.quantities import Quantity, StatedTime, periods, quantities, undated
 from rag.text.facts import names
+from rag.text.tokenize import content_words
+
+
+@dataclass(frozen=True)
+class Span:
+    """Words of a passage: its number from 1, and `text[start:end]`."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TableText:
+    """Text of a numbered passage, the heading above it, the line on its document, and the document's name."""
+
+    number: int
+    text: str
+    above: str = ""
+    about: str = ""
+    document: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Result for a statement: verified or not, the words, the source's value where it differs."""
+
+    holds: bool
+    spans: tuple[Span, ...] = ()
+    said: str = ""
+    calculation: str = ""
+
 
 _UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|exceed|surpass|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Protocol
 
 from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
+from rag.citations.asked import Reading, Span, TableText
 from rag.citations.claims import (
     JOINT_WEIGHT,
     Sentence,
@@ -24,18 +25,17 @@ from rag.citations.claims import (
     other_numbers,
 )
 from rag.citations.logic import qualified
-from rag.citations.lookup import Reading, Span, TableLookup, TableText
-from rag.citations.periods import periods
-from rag.citations.quantities import Quantity, quantities
+from rag.citations.lookup import TableLookup
+from rag.citations.quantities import Quantity, periods, quantities
 from rag.citations.rows import RowLookup
+from rag.citations.support import Status
 from rag.citations.tables import split_row
-from rag.citations.words import content_words
 from rag.passage import Passage, quotable
 from rag.text.facts import names
 from rag.text.language import may_share_words
 from rag.text.normalize import NormalizedText, normalize_with_offsets
 from rag.text.sentences import sentences
-from rag.text.tokenize import tokens
+from rag.text.tokenize import content_words, tokens
 
 # Semantic similarity
 MOST = 0.2  # that similarity adds to a score or takes from it
@@ -94,7 +94,6 @@ class Judge(Protocol):
         """Return the probability, 0 to 1; None where the judge has no opinion."""
 
 
-Status = Literal["verified", "differs", "related", "unsupported"]
 VERIFIED = 0.55
 VERIFIED_UNSPACED = 0.6
 VERIFIED_KOREAN = 0.85

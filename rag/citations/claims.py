@@ -23,9 +23,7 @@ from rag.citations.logic import (
     swaps_roles,
     turns,
 )
-from rag.citations.periods import StatedTime, periods
-from rag.citations.quantities import Quantity, same_unit, undated
-from rag.citations.words import content_words, tokens_of
+from rag.citations.quantities import Quantity, StatedTime, periods, same_unit, undated
 from rag.text.facts import (
     NUMBER,
     clauses,
@@ -41,6 +39,7 @@ from rag.text.facts import (
 )
 from rag.text.language import words_of
 from rag.text.normalize import normalize, without_politeness
+from rag.text.tokenize import content_words, tokens_of
 
 _LIGHT = """
 say says said state stated announce announced report reported accord according become became begin began

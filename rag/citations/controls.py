@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from rag.citations.words import content_words
 from rag.passage import Passage, quotable
 from rag.text.facts import negations
 from rag.text.language import language, without_particle
 from rag.text.sentences import sentences
-from rag.text.tokenize import tokens
+from rag.text.tokenize import content_words, tokens
 
 MOST_CONTROLS = 3
 SHORTEST, LONGEST = 12, 160  # characters of a sentence or row that a control is made of

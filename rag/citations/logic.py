@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from rag.citations.words import tokens_of
+from rag.text.tokenize import tokens_of
 
 _CLASSES = r"""
 all    : \b(?:(?<!almost )(?<!nearly )all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是

@@ -21,7 +21,10 @@ from rag.citations.asked import (
     SUPERLATIVE,
     WORD,
     AskedNumber,
+    Reading,
+    Span,
     TableStatement,
+    TableText,
     asked_numbers,
     blanked,
     fold,
@@ -31,19 +34,21 @@ from rag.citations.asked import (
     way_of,
 )
 from rag.citations.logic import is_hedged
-from rag.citations.periods import StatedTime, agree, periods
 from rag.citations.quantities import (
     MEASURES,
     MONEY,
     Quantity,
+    StatedTime,
+    agree,
     headed_unit,
+    periods,
     quantities,
     same_unit,
     stated_scale,
 )
 from rag.citations.tables import TableCell, cells
-from rag.citations.words import content_words
 from rag.text.facts import negations
+from rag.text.tokenize import content_words
 
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
 LEAST_LABEL = 0.5  # share of a row's label that a statement must name
@@ -78,36 +83,6 @@ _SAME_METRIC = (
     {"売上高", "売上", "純売上高", "収益"},
 )
 _TOTAL = re.compile(r"\s*(?:total|합계|총계|소계|총|전체|合計|総計|計|总计)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Span:
-    """Words of a passage: its number from 1, and `text[start:end]`."""
-
-    number: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class TableText:
-    """Text of a numbered passage, the heading above it, the line on its document, and the document's name."""
-
-    number: int
-    text: str
-    above: str = ""
-    about: str = ""
-    document: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Result for a statement: verified or not, the words, the source's value where it differs."""
-
-    holds: bool
-    spans: tuple[Span, ...] = ()
-    said: str = ""
-    calculation: str = ""
 
 
 _LOSS = re.compile(r"\bloss(?:es)?\b|손실|적자|損失|赤字", re.IGNORECASE)

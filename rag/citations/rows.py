@@ -11,12 +11,11 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.citations.asked import SUPERLATIVE
+from rag.citations.asked import SUPERLATIVE, Reading, Span, TableText
 from rag.citations.logic import MODES, QUANTIFIERS, is_hedged
-from rag.citations.lookup import Reading, Span, TableText
 from rag.citations.tables import HeadedRow, rows
-from rag.citations.words import content_words
 from rag.text.facts import negations
+from rag.text.tokenize import content_words
 
 STEM = 4  # least letters that two forms of one word begin with: "coached", "Coach"
 _IRREGULAR = {

@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rag.i18n import N_, N_plural
 from storage.records import CitationRecord, CitationStatus, Message, PassageRecord
+
+Status = Literal["verified", "differs", "related", "unsupported"]
+
 
 # Refusals in English, Korean and Japanese
 _LONGEST = 300  # characters: a sentence that says more than this says something else too
@@ -209,3 +213,22 @@ def _remark(one: StatementSupport) -> str:
 def _before_cell_end(text: str, end: int) -> int:
     """Return `end`, or the end of the last cell's text for a statement that ends with a table row."""
     return len(text[:end].rstrip("| \t")) or end
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Sentence of an answer, `answer[answer_start:answer_end]`, with its evidence.
+
+    `marker` is the passage's number as shown; 0 where no passage supports the sentence. The quote is
+    `canonical[quote_start:quote_end]` of that passage's document, empty where nothing was found. `note` is
+    what the source says where it differs, or the calculation of a number that is not quoted.
+    """
+
+    marker: int
+    answer_start: int
+    answer_end: int
+    status: Status
+    quote_start: int = 0
+    quote_end: int = 0
+    quote: str = ""
+    note: str = ""

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from rag.citations.periods import StatedTime, period_parts, periods
-from rag.citations.quantities import MONEY, Quantity, headed_unit, quantities, stated_scale
+from rag.citations.quantities import (
+    MONEY,
+    Quantity,
+    StatedTime,
+    headed_unit,
+    period_parts,
+    periods,
+    quantities,
+    stated_scale,
+)
 from rag.text.tables import BAR
 
 MOST_CELLS = 4000  # of a passage

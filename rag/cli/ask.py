@@ -14,8 +14,8 @@ from rag.chat.map_reduce import BatchRead, ReadingPlan
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.chat.steps import Planned
-from rag.citations.checking import Checked
-from rag.citations.cite import Citation
+from rag.citations.reader import Checked
+from rag.citations.support import Citation
 from rag.cli.common import MAX_K, Commands, Options, count, open_services, print_json, say
 from rag.cli.remote import ask_events, running_server
 from rag.errors import QuestionRefused

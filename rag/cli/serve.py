@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.chat.answer import Done, Sources
-from rag.citations.cite import Citation
+from rag.citations.support import Citation
 from rag.cli.common import PORT, Commands, Options, fetch_model, open_services, run_ingest, say
 from rag.errors import ModelUnavailable, SettingsError
 from rag.factory import make_pipeline

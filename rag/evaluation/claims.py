@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from rag.citations.checker import Checker
-from rag.citations.checking import read_evidence
-from rag.citations.reader import StatementReader
+from rag.citations.reader import StatementReader, read_evidence
 from rag.citations.support import OPEN
 from rag.errors import QuestionRefused
 from rag.evaluation.datasets import parse_lines

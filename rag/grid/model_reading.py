@@ -8,8 +8,8 @@ this field.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rag.citations.asked import Span
 from rag.citations.checker import Checker
-from rag.citations.lookup import Span
 from rag.citations.reader import Quoted, QuoteFinder
 from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount, CellResult, CellState, CellValue, Day, Items, Words, YesNo

@@ -5,9 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag.citations.logic import is_hedged
-from rag.citations.periods import periods
-from rag.citations.quantities import quantities
-from rag.citations.words import content_words
+from rag.citations.quantities import periods, quantities
 from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount, Items, Words
 from rag.grid.columns import Column
@@ -29,6 +27,7 @@ from rag.grid.shapes import shape_of
 from rag.grid.terms import ColumnTerms, Mention, words
 from rag.grid.values import LONGEST, FoundValue, find_values, in_unit, split_items
 from rag.text.sentences import sentences
+from rag.text.tokenize import content_words
 
 DISTANCE = 0.002
 """Loss of score for each character between a value and the term."""

@@ -15,7 +15,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal
 
-from rag.citations.periods import StatedTime, periods
+from rag.citations.quantities import StatedTime, periods
 from rag.citations.tables import TableCell
 from rag.grid.candidates import Candidate
 from rag.grid.cells import Amount, Items

@@ -9,8 +9,8 @@ from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
-from rag.citations.periods import periods as stated_times
 from rag.citations.quantities import MONEY, Quantity, quantities, undated
+from rag.citations.quantities import periods as stated_times
 from rag.grid.cells import Amount, CellValue, Day, Words
 from rag.grid.columns import Column
 from rag.text.dates import Period, find_periods

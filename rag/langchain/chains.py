@@ -24,7 +24,8 @@ from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.chat.prompts import CONDENSE
 from rag.chat.rewrite import REWRITE_TOKENS, make_standalone
-from rag.citations.cite import Citation, cite
+from rag.citations.cite import cite
+from rag.citations.support import Citation
 from rag.errors import QuestionRefused
 from rag.jobs import Cancel, never
 from rag.langchain.combine import ChainType, combined_answer, documents_chain

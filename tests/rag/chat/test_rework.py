@@ -9,7 +9,7 @@ from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import RagPipeline
 from rag.chat.prompts import CONVERSATION, conversation_text, rework_messages
 from rag.chat.rework import rework_asked, without_reworks
-from rag.citations.cite import Citation
+from rag.citations.support import Citation
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings

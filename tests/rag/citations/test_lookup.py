@@ -1,7 +1,8 @@
 # ruff: noqa: E501
 import pytest
 
-from rag.citations.lookup import Reading, TableLookup, TableText
+from rag.citations.asked import Reading, TableText
+from rag.citations.lookup import TableLookup
 
 LOOSE = """Net sales by category for the three- and nine-month periods (dollars in millions):
 Three Months Ended Nine Months Ended

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.citations.lookup import Span
+from rag.citations.asked import Span
 from rag.citations.reader import (
     MOST_QUOTES,
     MOST_STATEMENTS,

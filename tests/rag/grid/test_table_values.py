@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from rag.citations.periods import periods
+from rag.citations.quantities import periods
 from rag.grid.table_values import WantedPeriod
 
 QUARTER = WantedPeriod(date(2023, 4, 2), date(2023, 7, 1))

@@ -2,11 +2,10 @@
 
 import pytest
 
+from rag.citations.asked import Span
 from rag.citations.checker import Checker
-from rag.citations.checking import Checked, Checking, check, read_evidence
 from rag.citations.cite import cite
-from rag.citations.lookup import Span
-from rag.citations.reader import StatementReader
+from rag.citations.reader import Checked, Checking, StatementReader, check, read_evidence
 from rag.errors import Cancelled
 from rag.evaluation.claims import as_passages
 from rag.jobs import never

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.citations.statements import statements
+from rag.citations.cite import statements
 
 ANSWER = """## Figures
 

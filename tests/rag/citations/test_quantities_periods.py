@@ -1,6 +1,6 @@
 import pytest
 
-from rag.citations.periods import periods
+from rag.citations.quantities import periods
 
 
 @pytest.mark.parametrize(
