@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from rag.chat.answer import Condensed, Done, Sources
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import ReadingPlan
+from rag.chat.map_reduce import Coverage, ReadingPlan
 from rag.chat.pipeline import Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned, read_plan

@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rag.chat.answer import Done
-from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import Coverage
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import scope_within
 from rag.cli import main as command

@@ -14,7 +14,7 @@ from rag.chat.pipeline import RagPipeline
 from rag.chat.rewrite import SMALL_MODEL_REWRITE_SECONDS
 from rag.chat.scope import EVERYTHING, LibraryView, Scope, scope_without
 from rag.chat.steps import StepLimits
-from rag.chat.whole_reading import Budget
+from rag.chat.whole_documents import Budget
 from rag.citations.checker import VERIFIED, VERIFIED_UNSPACED, Judge
 from rag.citations.judges import CrossEncoderJudge
 from rag.citations.reader import StatementReader

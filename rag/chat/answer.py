@@ -19,11 +19,12 @@ from rag.chat.extractive import (
     decide,
     is_astray,
     is_clear,
+    quotes_again,
     quotes_for,
     write,
     write_steps,
 )
-from rag.chat.past_turns import PastTurn
+from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.prompts import (
     SMALL_MODEL_ANSWER_TOKENS,
     answer_messages,
@@ -35,7 +36,6 @@ from rag.chat.prompts import (
     small_model_messages,
     summaries_text,
 )
-from rag.chat.rework import Rework, quotes_again
 from rag.citations.checker import Judge, scale_of
 from rag.citations.cite import cite
 from rag.citations.support import Citation

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, whole_sentences
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import ReadingPlan
+from rag.chat.map_reduce import Coverage, ReadingPlan
 from rag.chat.past_turns import PastTurn
 from rag.chat.pipeline import Aside, RagPipeline, Rephrasing, Reworked, Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned
-from rag.chat.whole_reading import PURPOSE as READ
+from rag.chat.whole_documents import PURPOSE as READ
 from rag.citations.cite import cite
 from rag.citations.reader import Checked, Checking
 from rag.citations.support import Citation, rests_on_nothing

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 
 from rag.chat.answer import Condensed, Done, Sources, Token
 from rag.chat.conversation import Failed
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import BatchRead, ReadingPlan
+from rag.chat.map_reduce import BatchRead, Coverage, ReadingPlan
 from rag.chat.pipeline import Rephrasing, Reworked, Timings
 from rag.chat.scope import NarrowedTo, SearchedIn
 from rag.chat.steps import Planned

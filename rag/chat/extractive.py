@@ -1,8 +1,11 @@
-"""Extractive answers: sentences of the documents, and a doubt before them where they may not answer."""
+"""Extractive answers: sentences of the documents, and a doubt before them where they may not answer.
+
+Spelling of questions: a word that no passage has is read as one that they have, one slip away.
+"""
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import log
@@ -10,7 +13,8 @@ from math import log
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.replaced_term import named_alone
+from rag.chat.followup import named_alone
+from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
 from rag.citations.claims import LIGHT, LIGHT_WEIGHT
@@ -19,13 +23,47 @@ from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
 from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, extract, grammar, sentence_words, substance
-from rag.retrieval.spelling import corrected
 from rag.text.dates import is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
-from rag.text.language import language, may_share_words
+from rag.text.language import STOP_WORDS, language, may_share_words
 from rag.text.markers import inert
 from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.tokenize import Rarity, named_letters, tokens
+
+LEAST_LETTERS = 4  # of a word that is corrected
+_WORD = re.compile(r"[A-Za-z]{4,}")
+
+
+def corrected(question: str, told: Iterable[Collection[str]]) -> str:
+    """Return a question with its misspelt words as the texts spell them; `told` are the texts' tokens.
+
+    >>> corrected("waht is the gros margin", [{"gross", "margin"}])
+    'what is the gross margin'
+    """
+    known = frozenset[str]().union(*told)
+    return _WORD.sub(lambda match: _nearest_spelling(match[0], known), question)
+
+
+def _nearest_spelling(word: str, known: frozenset[str]) -> str:
+    folded = word.casefold()
+    if folded in STOP_WORDS["en"] or not known.isdisjoint(tokens(word, "en")):
+        return word
+    near = [one for one in _one_slip_away(folded) if one in STOP_WORDS["en"] or one in known]
+    return min(near, key=lambda one: (one not in STOP_WORDS["en"], one), default=word)
+
+
+def _one_slip_away(word: str) -> Iterator[str]:
+    """Yield the words with two letters exchanged, one left out, doubled or replaced."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for at in range(len(word)):
+        before, after = word[:at], word[at:]
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
+        if len(word) > LEAST_LETTERS:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in letters)
+        yield from (before + letter + after for letter in letters if at)
+
 
 _log = logging.getLogger(__name__)
 
@@ -526,3 +564,42 @@ def _nearness(passages: Sequence[Passage], middle: float | None) -> float | None
     """Return the highest cosine, less that of a neutral passage; None where that is unknown."""
     cosines = [cosine for passage in passages if (cosine := _cosine(passage)) is not None]
     return max(cosines) - middle if cosines and middle is not None else None
+
+
+def quotes_again(message: str, turn: PastTurn, kind: Rework) -> Iterator[AnswerPart]:
+    """Yield that a rework needs a model, then the quotes of the answer: half of them for a shorter one.
+
+    For "what did you say about X" the quotes that share a word with the message come alone, if there are any.
+    An answer that quotes nothing is said to.
+    """
+    spans = _spans(message, turn, kind)
+    said = phrase_file(language(message))["replies"]["rework" if spans else "rework_of_nothing"]
+    yield AnswerPart(said)
+    length = len(said)
+    for marker, start, end in spans:
+        part = quoted_part(turn.passages[marker - 1], marker, start, end, length, turn.question)
+        length += len(part.text)
+        yield part
+
+
+def _spans(message: str, turn: PastTurn, kind: Rework) -> list[tuple[int, int, int]]:
+    spans = list(dict.fromkeys(_cited_spans(turn)))
+    if kind == "shorter":
+        return spans[: (len(spans) + 1) // 2]
+    if kind == "recall":
+        asked = frozenset(tokens(message))
+        about = [
+            one for one in spans if asked & frozenset(tokens(turn.passages[one[0] - 1].text[one[1] : one[2]]))
+        ]
+        return about or spans
+    return spans
+
+
+def _cited_spans(turn: PastTurn) -> Iterator[tuple[int, int, int]]:
+    """Yield marker, start and end within the passage of each quote that is still found there."""
+    for citation in turn.citations:
+        if citation.quote and 1 <= citation.marker <= len(turn.passages):
+            passage = turn.passages[citation.marker - 1]
+            start, end = citation.quote_start - passage.start, citation.quote_end - passage.start
+            if start >= 0 and passage.text[start:end] == citation.quote:
+                yield citation.marker, start, end

@@ -3,6 +3,8 @@
 Map: of each batch the model is asked for the points that help to answer the question, or for the items that
 it names, with the numbers of their passages. Reduce: the model answers from the points; items are found in
 their passages, merged and counted by code. Citations are those of the passages, never of the notes.
+
+Coverage of an answer: how many passages of its scope were read.
 """
 
 import re
@@ -12,7 +14,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from rag.errors import Cancelled, LLMError
-from rag.i18n import N_
+from rag.i18n import N_, N_plural
 from rag.jobs import Cancel, never
 from rag.models.protocol import Chat, LanguageModel, LLMSettings
 from rag.passage import Passage
@@ -20,6 +22,42 @@ from rag.retrieval.items import LONGEST, NamedItem
 from rag.text.normalize import NormalizedText, normalize, normalize_with_offsets
 from rag.text.prompt_parts import count_tokens, fenced, unfenced
 from rag.text.tokenize import tokens
+
+_SAID = {
+    "ko": "문서 {documents:,}개의 구절 {total:,}개 중 {read:,}개를 읽었습니다",
+    "ja": "文書 {documents:,} 件の抜粋 {total:,} 件中 {read:,} 件を読みました",
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Event: an answer about a whole scope has read `read` of its `total` passages, in `documents`."""
+
+    read: int
+    total: int
+    documents: int
+
+    def said(self, code: str = "en") -> str:
+        """Return the coverage in words, in a language.
+
+        >>> Coverage(214, 214, 12).said()
+        'Read 214 of 214 passages in 12 documents'
+        """
+        if code in _SAID:
+            return _SAID[code].format(read=self.read, total=self.total, documents=self.documents)
+        return N_plural(
+            "Read {read} of {total} passages in {count} document",
+            "Read {read} of {total} passages in {count} documents",
+            self.documents,
+            read=f"{self.read:,}",
+            total=f"{self.total:,}",
+        )
+
+
+def coverage_of(read: Sequence[Passage], scope: Sequence[Passage]) -> Coverage:
+    """Return the coverage of an answer from some passages of a scope."""
+    return Coverage(len(read), len(scope), len({passage.document_id for passage in scope}))
+
 
 NoteKind = Literal["points", "items", "mentions"]
 REQUESTS, MOST_REQUESTS = 8, 100  # that begin without being asked for, and in all

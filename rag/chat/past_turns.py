@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from rag.citations.support import Citation
 from rag.passage import Passage
@@ -65,3 +66,6 @@ def _renumbered(turn: PastTurn, numbers: dict[str, int]) -> PastTurn:
         answer=text,
         citations=tuple(replace(one, marker=new.get(one.marker, 0)) for one in turn.citations),
     )
+
+
+Rework = Literal["shorter", "form", "compare", "recall"]

@@ -23,22 +23,12 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.answer import Condensed, Done, Event, Sources, Token, answer, rework, written
-from rag.chat.corpus import Corpus
-from rag.chat.coverage import Coverage, coverage_of
+from rag.chat.corpus import Corpus, QuestionScope
 from rag.chat.extractive import answers_alone, decide
-from rag.chat.map_reduce import BatchRead, ReadingPlan
-from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.map_reduce import BatchRead, Coverage, ReadingPlan, coverage_of
+from rag.chat.past_turns import PastTurn, Rework, answered, share_numbers
 from rag.chat.prompts import INSTRUCTION_TOKENS, SMALL_MODEL_INSTRUCTION_TOKENS, instructions_text
-from rag.chat.question_scope import QuestionScope
-from rag.chat.rework import (
-    ANSWERS,
-    SURE,
-    SURE_ALONE,
-    Rework,
-    rework_asked,
-    rework_continued,
-    without_reworks,
-)
+from rag.chat.rework import ANSWERS, SURE, SURE_ALONE, rework_asked, rework_continued, without_reworks
 from rag.chat.rewrite import REWRITE_SECONDS, StandaloneQuestion, make_standalone, search_variants
 from rag.chat.scope import EVERYTHING, MAX_NAMED, NarrowedTo, Scope, SearchedIn
 from rag.chat.small_talk import accepts_offer, is_continuation, nothing_to_search, reply_to
@@ -53,9 +43,16 @@ from rag.chat.steps import (
     plan_with,
     read_plan,
 )
-from rag.chat.whole_answer import answer_whole
-from rag.chat.whole_question import WholeQuestion, read_whole_question, whole_readings
-from rag.chat.whole_reading import BUDGET, PURPOSE, Budget, WholeReading
+from rag.chat.whole_documents import (
+    BUDGET,
+    PURPOSE,
+    Budget,
+    WholeQuestion,
+    WholeReading,
+    answer_whole,
+    read_whole_question,
+    whole_readings,
+)
 from rag.citations.checker import Judge, scale_of
 from rag.citations.reader import Checked, Checking, StatementReader, check
 from rag.citations.support import Citation

@@ -1,4 +1,4 @@
-"""Rework of the last answer: recognise a request for it, and quote the answer again without a model.
+"""Rework of the last answer: recognise a request for it.
 
 A rework ("Make it shorter.", "In Korean, please.") is not searched. Short ones are listed as patterns, beside
 the phrases of small talk in rag/chat/phrases; a message matches where each of its sentences does. Others are
@@ -9,25 +9,21 @@ told by the vector of the message, where the embedding model is one that weights
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.extractive import AnswerPart, quoted_part
-from rag.chat.past_turns import PastTurn, answered, share_numbers
+from rag.chat.past_turns import PastTurn, Rework, answered, share_numbers
 from rag.chat.small_talk import LANGUAGES, is_small_talk, phrase_file
 from rag.errors import EmbeddingError
 from rag.passage import Passage
-from rag.text.language import language
-from rag.text.tokenize import tokens
 
-Rework = Literal["shorter", "form", "compare", "recall"]
 ANSWERS: Mapping[Rework, int] = MappingProxyType({"shorter": 1, "form": 1, "compare": 2, "recall": 6})
 """Number of newest answers that each kind of rework works on."""
 LONGEST_REQUEST = 240  # characters; a longer message is a question of its own
@@ -158,42 +154,3 @@ def rework_continued(turns: Sequence[PastTurn], passages: Sequence[Passage]) -> 
         if worked_on and ids == [passage.id for passage in worked_on[-1].passages]:
             return kind
     return None
-
-
-def quotes_again(message: str, turn: PastTurn, kind: Rework) -> Iterator[AnswerPart]:
-    """Yield that a rework needs a model, then the quotes of the answer: half of them for a shorter one.
-
-    For "what did you say about X" the quotes that share a word with the message come alone, if there are any.
-    An answer that quotes nothing is said to.
-    """
-    spans = _spans(message, turn, kind)
-    said = phrase_file(language(message))["replies"]["rework" if spans else "rework_of_nothing"]
-    yield AnswerPart(said)
-    length = len(said)
-    for marker, start, end in spans:
-        part = quoted_part(turn.passages[marker - 1], marker, start, end, length, turn.question)
-        length += len(part.text)
-        yield part
-
-
-def _spans(message: str, turn: PastTurn, kind: Rework) -> list[tuple[int, int, int]]:
-    spans = list(dict.fromkeys(_cited_spans(turn)))
-    if kind == "shorter":
-        return spans[: (len(spans) + 1) // 2]
-    if kind == "recall":
-        asked = frozenset(tokens(message))
-        about = [
-            one for one in spans if asked & frozenset(tokens(turn.passages[one[0] - 1].text[one[1] : one[2]]))
-        ]
-        return about or spans
-    return spans
-
-
-def _cited_spans(turn: PastTurn) -> Iterator[tuple[int, int, int]]:
-    """Yield marker, start and end within the passage of each quote that is still found there."""
-    for citation in turn.citations:
-        if citation.quote and 1 <= citation.marker <= len(turn.passages):
-            passage = turn.passages[citation.marker - 1]
-            start, end = citation.quote_start - passage.start, citation.quote_end - passage.start
-            if start >= 0 and passage.text[start:end] == citation.quote:
-                yield citation.marker, start, end

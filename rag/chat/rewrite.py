@@ -17,11 +17,18 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
 from rag.chat.corpus import History
-from rag.chat.followup import context_need, stated_sentences, with_terms
+from rag.chat.followup import (
+    TextsAbout,
+    context_need,
+    no_texts,
+    relative_period,
+    stated_sentences,
+    with_replaced_term,
+    with_replaced_terms,
+    with_terms,
+)
+from rag.chat.past_turns import Rework
 from rag.chat.prompts import condense_messages, fitting_turns
-from rag.chat.relative_period import relative_period
-from rag.chat.replaced_term import TextsAbout, no_texts, with_replaced_term, with_replaced_terms
-from rag.chat.rework import Rework
 from rag.chat.small_talk import LANGUAGES, phrase_file
 from rag.errors import Cancelled, LLMError
 from rag.i18n import N_

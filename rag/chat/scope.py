@@ -9,8 +9,8 @@ from pathlib import PurePath
 
 from langchain_core.documents import Document
 
-from rag.chat.corpus import Corpus, CorpusStatus
-from rag.chat.question_scope import QuestionScope, read_scope, subject
+from rag.chat.corpus import Corpus, QuestionScope, read_scope, subject
+from rag.chat.small_talk import CorpusStatus
 from rag.errors import QuestionRefused, RetrievalError
 from rag.i18n import N_, ngettext
 from rag.index.chunks import to_document

@@ -10,11 +10,14 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
-from rag.chat.corpus import CorpusStatus
 from rag.text.language import language
 from rag.text.markers import plain
+
+CorpusStatus = Literal["searchable", "reading", "empty", "gone"]
+"""Documents can be searched, or soon; there are none, or none of those that were chosen."""
+
 
 LANGUAGES = ("en", "ko", "ja")
 MAX_NAMES = 20  # documents named in the reply to "Which documents do I have?"; the others are counted

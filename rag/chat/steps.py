@@ -14,9 +14,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Generic, TypeVar
 
+from rag.chat.corpus import spans_apart
 from rag.chat.extractive import Decision
 from rag.chat.prompts import other_words_messages, plan_messages, step_messages
-from rag.chat.question_scope import spans_apart
 from rag.chat.rewrite import QueryVariant, StandaloneQuestion, rejection_reason
 from rag.chat.small_talk import phrase_file
 from rag.errors import Cancelled, LLMError

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rag.chat.answer import Condensed, Done, Sources, Token
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import BatchRead, ReadingPlan
+from rag.chat.map_reduce import BatchRead, Coverage, ReadingPlan
 from rag.chat.pipeline import Timings, validated_question
 from rag.chat.scope import NarrowedTo, SearchedIn, scope_within
 from rag.chat.steps import Planned

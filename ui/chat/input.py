@@ -15,8 +15,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from rag.chat.answer import Condensed, Sources, Token
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import BatchRead, ReadingPlan
+from rag.chat.map_reduce import BatchRead, Coverage, ReadingPlan
 from rag.chat.pipeline import Reworked, validated_question
 from rag.chat.scope import NarrowedTo
 from rag.chat.steps import Planned

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filter_in_words
 from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
 from rag.workspace import Workspace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.chat.relative_period import relative_period
+from rag.chat.followup import relative_period
 from rag.chat.rewrite import make_standalone
 
 ENGLISH = "What were the net sales in Q1 2023?"

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.retrieval.spelling import corrected
+from rag.chat.extractive import corrected
 
 TOLD = [{"gross", "margin", "harbour"}]
 

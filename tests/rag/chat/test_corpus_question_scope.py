@@ -1,6 +1,6 @@
 import pytest
 
-from rag.chat.question_scope import read_scope, subject
+from rag.chat.corpus import read_scope, subject
 from rag.ingest.document_facts import DocumentProfile, read_facts
 from rag.text.document import LoadedDocument
 

@@ -4,7 +4,7 @@ from langchain_core.runnables import RunnableLambda
 
 from rag.chat.answer import Done, Sources
 from rag.chat.corpus import Corpus
-from rag.chat.coverage import Coverage
+from rag.chat.map_reduce import Coverage
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import EVERYTHING, NarrowedTo
 from rag.ingest.document_facts import DocumentProfile

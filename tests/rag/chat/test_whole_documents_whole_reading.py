@@ -9,10 +9,9 @@ from langchain_core.runnables import RunnableLambda
 from rag.chat.answer import Done, Sources
 from rag.chat.conversation import Conversation
 from rag.chat.corpus import Corpus
-from rag.chat.coverage import Coverage
-from rag.chat.map_reduce import BatchRead, ReadingPlan
+from rag.chat.map_reduce import BatchRead, Coverage, ReadingPlan
 from rag.chat.pipeline import RagPipeline
-from rag.chat.whole_reading import Budget
+from rag.chat.whole_documents import Budget
 from rag.errors import Cancelled, LLMError
 from rag.ingest.document_facts import DocumentProfile
 from rag.jobs import never

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rag.chat.followup import with_terms
-from rag.chat.replaced_term import named_alone, with_replaced_term, with_replaced_terms
+from rag.chat.followup import named_alone, with_replaced_term, with_replaced_terms, with_terms
 from rag.chat.rewrite import make_standalone
 from rag.models.embeddings import Embedder
 

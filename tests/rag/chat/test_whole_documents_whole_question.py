@@ -1,6 +1,6 @@
 import pytest
 
-from rag.chat.whole_question import documents_called, read_whole_question, whole_readings
+from rag.chat.whole_documents import documents_called, read_whole_question, whole_readings
 from rag.ingest.document_facts import DocumentProfile
 from rag.text.tokenize import tokens
 from storage.records import DocumentFact
