@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rag.citations.checker import Checker
 from rag.citations.claims import Sentence
-from rag.evaluation.claims import as_passages, load_claims
+from rag.evaluation.answers import as_passages, load_claims
 
 MOST_FALSE = 0.03
 LEAST = 0.3

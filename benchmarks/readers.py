@@ -23,7 +23,7 @@ from rag.citations.asked import Span
 from rag.citations.checker import Checker, Evidence, parts
 from rag.citations.reader import StatementReader, read_evidence
 from rag.citations.support import OPEN
-from rag.evaluation.claims import Claim, as_passages, load_claims
+from rag.evaluation.answers import Claim, as_passages, load_claims
 from rag.jobs import never
 from rag.models.protocol import Chat, LanguageModel, LLMSettings
 from rag.passage import Passage

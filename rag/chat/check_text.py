@@ -26,7 +26,7 @@ from rag.jobs import Cancel, never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.text.document import shown
-from rag.text.tables import cells, read_tables
+from rag.text.markdown import cells, read_tables
 from rag.text.tokenize import tokens
 
 CHECK = "check"  # kind of the jobs, and their lane

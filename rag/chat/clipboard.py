@@ -10,9 +10,8 @@ from markdown_it import MarkdownIt
 
 from rag.chat.export import AnswerPiece, Quote, cited_pieces, escaped, harmless, place_of
 from rag.i18n import quoted, translated
-from rag.text.markdown import plain_cell, plain_words
+from rag.text.markdown import plain_cell, plain_words, read_tables
 from rag.text.normalize import clean
-from rag.text.tables import read_tables
 from storage.records import Message
 
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,\s]*%?\Z)")

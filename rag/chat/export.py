@@ -15,8 +15,8 @@ from rag.citations.support import backing, citation_of, markers, passage_of, rem
 from rag.i18n import N_, _, translated
 from rag.i18n import language as current_language
 from rag.text.language import language
+from rag.text.markdown import cells, read_tables
 from rag.text.normalize import clean
-from rag.text.tables import cells, read_tables
 from storage.records import CitationRecord, CitationStatus, ConversationRecord, Message, PassageRecord
 
 UNTITLED = N_("Untitled chat")

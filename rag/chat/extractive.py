@@ -26,8 +26,8 @@ from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, extract, grammar, sent
 from rag.text.dates import is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import STOP_WORDS, language, may_share_words
+from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert
-from rag.text.tables import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.tokenize import Rarity, named_letters, tokens
 
 LEAST_LETTERS = 4  # of a word that is corrected

@@ -38,8 +38,8 @@ from rag.retrieval.question_type import asks_for_overview
 from rag.text.dates import ERA_YEAR, Period, era_year, find_periods, spoken_period, year_of_era
 from rag.text.facts import nouns
 from rag.text.language import STOP_WORDS, language
+from rag.text.markdown import read_tables
 from rag.text.sentences import sentences
-from rag.text.tables import read_tables
 from rag.text.tokenize import Rarity, tokens, word_language
 
 MOST_CHARS = 80  # of a question that only asks for another period

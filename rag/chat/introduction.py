@@ -13,9 +13,9 @@ from rag.passage import Passage
 from rag.retrieval.overview import back_matter, central_sentences
 from rag.retrieval.sentences import width
 from rag.text.language import language
+from rag.text.markdown import read_tables
 from rag.text.markers import inert
 from rag.text.questions import NaturalQuestion, heading_question, sentence_questions, table_questions
-from rag.text.tables import read_tables
 from storage.records import ChunkRecord
 
 INTRODUCE = "introduce"  # kind of the jobs, and their lane

@@ -22,9 +22,9 @@ from markdown_it.token import Token
 from rag.citations.checker import Checker, Evidence, Judge
 from rag.citations.support import OPEN, Citation, declines
 from rag.passage import Passage
+from rag.text.markdown import BAR
 from rag.text.markers import Plain, plain
 from rag.text.sentences import sentences
-from rag.text.tables import BAR
 from rag.text.tokenize import tokens, tokens_of
 
 

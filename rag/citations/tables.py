@@ -16,7 +16,7 @@ from rag.citations.quantities import (
     quantities,
     stated_scale,
 )
-from rag.text.tables import BAR
+from rag.text.markdown import BAR
 
 MOST_CELLS = 4000  # of a passage
 _HEAD_LINES = 24  # lines above loose rows that may hold their heading

@@ -29,7 +29,7 @@ from rag.cli.common import (
     say,
 )
 from rag.errors import EmbeddingError, SettingsError
-from rag.evaluation import answers, claims, raptor, rewriting, runs
+from rag.evaluation import answers, raptor, rewriting, runs
 from rag.evaluation.collection import Collection, default_cache, open_collection
 from rag.evaluation.datasets import QuestionSet, load
 from rag.evaluation.metrics import METRICS
@@ -281,7 +281,7 @@ def _add_citations(kinds: Commands) -> None:
 
 def _citations_command(settings: Settings, options: Options) -> int:
     settings = settings.model_copy(update={"citation_judge": options.judge or settings.citation_judge})
-    judged_claims = claims.load_claims(options.dataset)
+    judged_claims = answers.load_claims(options.dataset)
     checker = partial(Checker, embedder=None if options.words else make_embedder(settings))
     with _open_llm(settings) as llm:
         judged, reader = partial(checker, judge=make_judge(settings)), make_reader(settings, llm)
@@ -300,13 +300,13 @@ def _citations_command(settings: Settings, options: Options) -> int:
             status: sum(v.status == status for v in verdicts)
             for status in ("differs", "related", "unsupported")
         },
-        **claims.score_citations(verdicts),
+        **answers.score_citations(verdicts),
         "ms_per_claim": round(1000 * spent / len(judged_claims), 2),
     }
-    report |= {f"by_{what}": claims.count_by(verdicts, what) for what in claims.GROUPS}
+    report |= {f"by_{what}": answers.count_by(verdicts, what) for what in answers.GROUPS}
     if options.curve:
         lenient = _verdicts(judged_claims, partial(checker, least=LOWEST))
-        scores = {threshold: claims.score_citations(lenient, threshold) for threshold in THRESHOLDS}
+        scores = {threshold: answers.score_citations(lenient, threshold) for threshold in THRESHOLDS}
         report["curve"] = [
             {"threshold": threshold, "precision": score["precision"], "recall": score["recall"]}
             for threshold, score in scores.items()
@@ -317,10 +317,10 @@ def _citations_command(settings: Settings, options: Options) -> int:
 
 
 def _verdicts(
-    given: Sequence[claims.Claim], checker: Callable[..., Checker], reader: StatementReader | None = None
-) -> list[claims.Verdict]:
+    given: Sequence[answers.Claim], checker: Callable[..., Checker], reader: StatementReader | None = None
+) -> list[answers.Verdict]:
     checked = (
-        claims.check_claim(claim, checker(claims.as_passages(claim.passages)), reader) for claim in given
+        answers.check_claim(claim, checker(answers.as_passages(claim.passages)), reader) for claim in given
     )
     with ProgressBar(SLOW) as bar:
         return bar.collect("checking", checked, len(given))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.citations.tables import split_row
-from rag.text.tables import read_tables
+from rag.text.markdown import read_tables
 
 LONGEST_LABEL, LONGEST_VALUE = 80, 400  # characters
 _LINE = re.compile(

@@ -17,8 +17,8 @@ from functools import cache
 from rag.passage import Passage
 from rag.text.dates import find_periods
 from rag.text.language import STOP_WORDS, words_of
+from rag.text.markdown import TableBlock, read_tables
 from rag.text.sentences import sentences
-from rag.text.tables import TableBlock, read_tables
 from rag.text.tokenize import tokens
 
 LONGEST = 160  # characters of an item's name

@@ -27,10 +27,10 @@ from rag.retrieval.table_rows import named_amounts, score_rows
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
+from rag.text.markdown import cells, read_tables
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
 from rag.text.sentences import sentences
-from rag.text.tables import cells, read_tables
 from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.

@@ -23,8 +23,8 @@ from langchain_core.documents import Document
 from rag.passage import Passage
 from rag.retrieval.question_type import has_amount, without_periods
 from rag.text.dates import with_quarter_words
+from rag.text.markdown import TableBlock, TableRow, read_tables, rows
 from rag.text.sentences import sentences
-from rag.text.tables import TableBlock, TableRow, read_tables, rows
 from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
 PART = 0.9

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 from rag.errors import DocumentRefused, SettingsError
 from rag.i18n import N_
 from rag.text.document import LoadedDocument
-from rag.text.tables import BAR
+from rag.text.markdown import BAR
 
 # About 200 tokens of multilingual-e5: 4.3 Latin letters a token, 1.6 of Hangul, Kana and Han.
 SIZE = 900

@@ -7,7 +7,7 @@ browser send a request.
 import re
 from dataclasses import dataclass
 
-from rag.text.tables import cells
+from rag.text.markdown import cells
 
 _OPEN, _CLOSE = r"[\[【［]", r"[\]】］]"
 _NUMBERS = r"\d{1,4}(?:\s*(?:[,;、，·&–-]|and|및|と)\s*\^?\d{1,4})*"

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from math import ceil
 
 from rag.passage import Passage
+from rag.text.markdown import cells, markdown_table
 from rag.text.normalize import clean
-from rag.text.tables import cells, markdown_table
 
 _FENCE = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:passage|answer|turn|summary|instructions)\b)", re.IGNORECASE)
 

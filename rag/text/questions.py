@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rag.text.language import language
+from rag.text.markdown import TableBlock, read_tables, whole_caption
 from rag.text.sentences import sentences
-from rag.text.tables import TableBlock, read_tables, whole_caption
 
 MOST_WORDS = 11  # of a subject
 LONGEST = 160  # characters of a question

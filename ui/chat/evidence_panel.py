@@ -18,10 +18,9 @@ from rag.citations.support import CALCULATED, DIFFERS, heading_of, place_name, s
 from rag.i18n import N_, _, enumerated, translated
 from rag.ingest.parsers.figures import PdfFigure, cited_figures, figure_image, figures_at, pdf_figure
 from rag.raptor.tree import is_leaf_id
-from rag.text.markdown import plain_words
+from rag.text.markdown import plain_words, read_tables
 from rag.text.markers import inert
 from rag.text.normalize import clean
-from rag.text.tables import read_tables
 from rag.workspace import Workspace
 from storage.answers import Standing
 from storage.errors import FootnoteError, NotFound

@@ -5,7 +5,7 @@ from pathlib import PurePath
 import streamlit as st
 
 from rag.i18n import _, language
-from rag.text.tables import row_numbers
+from rag.text.markdown import row_numbers
 from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import Message

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from rag.ingest.parsers.plain_text import LANGUAGES
-from rag.text.tables import TableBlock, markdown_table, read_tables
+from rag.text.markdown import TableBlock, markdown_table, read_tables
 from ui.components.markdown import JOINER, clean, escape_line, join_inline, label
 
 Form = Literal["markdown", "wrapped", "lines"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag.i18n import _
-from rag.text.tables import cells
+from rag.text.markdown import cells
 
 # Invisible word joiner. Streamlit looks for `:smile:` and ` -> ` after escapes are resolved, so an escape
 # alone does not stop them. Addresses never contain it, because people copy them.

@@ -31,8 +31,8 @@ from rag.ingest.parsers.ooxml import (
 )
 from rag.ingest.parsers.plain_text import markdown_document
 from rag.text.document import CERTIFIED, LOCKED, LoadedDocument
+from rag.text.markdown import Cell, table_blocks
 from rag.text.normalize import canonical
-from rag.text.tables import Cell, table_blocks
 
 # Number formats in the order of HWP 5, by their names in HWPX; the last field is the first circled sign.
 _FORMATS: dict[str, tuple[str, int]] = {

@@ -17,9 +17,8 @@ from rag.i18n import N_
 from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.plain_text import decode_as, markdown_document
 from rag.text.document import LoadedDocument
-from rag.text.markdown import description, tidy
+from rag.text.markdown import description, escape_bars, tidy
 from rag.text.normalize import canonical
-from rag.text.tables import escape_bars
 
 _CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _UNSEEN = ("title", "script", "style", "noscript", "template", "svg", "iframe", "nav", "select", "button")

@@ -12,8 +12,8 @@ from rag.errors import DocumentRefused
 from rag.i18n import N_
 from rag.text import markdown
 from rag.text.document import LoadedDocument
+from rag.text.markdown import escape_bars
 from rag.text.normalize import canonical
-from rag.text.tables import escape_bars
 
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 

@@ -11,8 +11,8 @@ from rag.i18n import N_
 from rag.ingest.parsers.ooxml import comment_line
 from rag.ingest.parsers.plain_text import markdown_document
 from rag.text.document import LoadedDocument
+from rag.text.markdown import Cell, table_blocks
 from rag.text.normalize import canonical
-from rag.text.tables import Cell, table_blocks
 
 _TOKEN = re.compile(
     r"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\(.)|([{}])|([^\\{}\r\n]+)|[\r\n]+", re.S

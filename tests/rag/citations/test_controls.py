@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.citations.checker import Checker
 from rag.citations.controls import MOST_CONTROLS, Control, make_controls
-from rag.evaluation.claims import as_passages
+from rag.evaluation.answers import as_passages
 from rag.text.facts import negations
 
 ENGLISH = (

@@ -14,7 +14,7 @@ from rag.citations.reader import (
     reader_messages,
     supporting,
 )
-from rag.evaluation.claims import as_passages
+from rag.evaluation.answers import as_passages
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings
 from rag.text.prompt_parts import count_tokens

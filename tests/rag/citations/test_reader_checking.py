@@ -7,7 +7,7 @@ from rag.citations.checker import Checker
 from rag.citations.cite import cite
 from rag.citations.reader import Checked, Checking, StatementReader, check, read_evidence
 from rag.errors import Cancelled
-from rag.evaluation.claims import as_passages
+from rag.evaluation.answers import as_passages
 from rag.jobs import never
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rag import cli
-from rag.evaluation.claims import load_claims
+from rag.evaluation.answers import load_claims
 
 TEXT = "The castle of Aldenburg was built in 1432. Its moat is nine metres deep, and its tower has 214 steps."
 CLAIMS = [

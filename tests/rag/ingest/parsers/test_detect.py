@@ -9,7 +9,7 @@ import pytest
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import LoadedDocument, load
 from rag.text.chunking import split
-from rag.text.tables import read_tables
+from rag.text.markdown import read_tables
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES, Placed
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.tables import cells, markdown_table, read_tables, whole_caption
+from rag.text.markdown import cells, markdown_table, read_tables, whole_caption
 
 SALES = """\
 Net sales by category (in millions):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import QuestionRefused
-from rag.evaluation.claims import Claim, Verdict, load_claims, score_citations
+from rag.evaluation.answers import Claim, Verdict, load_claims, score_citations
 
 PLAIN = {"claim": "The hall opened.", "passages": ["The hall opened."], "supported": True}
 WICE = {"claim": "It rained.", "label": "partially_supported", "evidence_sentences": ["It rained.", "A lot."]}
