@@ -87,7 +87,6 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "rag.langchain": APPLICATION,
     "rag.sample": set(),
     "rag.cli": APPLICATION,
-    "rag.cli.mcp": {"api", "rag.cli", *APPLICATION},
     "rag.cli.serve": {"api", "rag.cli", *APPLICATION},
     "rag.__init__": APPLICATION,
     "ui": {"api.security", *APPLICATION},  # the headers of every response

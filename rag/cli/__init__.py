@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from rag.cli import admin, ask, check, doctor, evaluate, export, grid, ingest, keys, mcp, migrate, serve, work
+from rag.cli import admin, ask, check, doctor, evaluate, export, grid, ingest, keys, serve
 from rag.cli.common import Options, Parser, PlainStream, say
 from rag.errors import FootnoteError
 from rag.i18n import ENGLISH, N_, in_language, supported
@@ -16,7 +16,7 @@ from rag.telemetry import disable_tracing
 
 STANDARD_OUTPUT = 1
 READER_GONE = 141  # as the shell says of a program that a closed pipe ended
-MODULES = (serve, work, doctor, ingest, ask, check, grid, evaluate, export, keys, mcp, migrate, admin)
+MODULES = (serve, doctor, ingest, ask, check, grid, evaluate, export, keys, admin)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,13 @@
-"""The `footnote ingest`, `reindex`, `sync` and `tree` commands."""
+"""The `footnote ingest`, `reindex`, `sync` and `tree` commands.
 
+The `footnote work` command: reads and embeds the documents that wait in the ledger, without a page.
+"""
+
+import argparse
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -14,6 +21,8 @@ from rag.cli.common import (
     ProgressBar,
     open_library,
     open_services,
+    parse_names,
+    positive,
     print_result,
     run_ingest,
     say,
@@ -23,16 +32,62 @@ from rag.connectors.registry import open_source
 from rag.connectors.sync import Sync, SyncProgress
 from rag.errors import ApiError, DocumentRefused, EmbeddingError, FootnoteError, SourceError
 from rag.factory import make_means
-from rag.i18n import N_
+from rag.i18n import N_, N_plural
 from rag.ingest.library import Library
 from rag.ingest.parsers import unpack
 from rag.ingest.paths import FoundFile, iter_files, path_text
 from rag.ingest.queue import resplit
 from rag.jobs import never
+from rag.services import Services
 from rag.settings import Settings
+from storage.documents import EMBED, READ
 from storage.errors import DataDirectoryLocked
 from storage.records import SourceRecord
 from storage.sources import SourceItems, SourceStore
+
+KINDS = (READ, EMBED)
+LOOK_SECONDS = 0.5  # between two looks whether anything is left
+WORK = """Read and embed the documents that wait in the ledger, by the same code as `footnote serve`. A
+document whose worker was killed is taken over. Where processes share everything (docs/operator/operating.md)
+any number of workers may run beside `footnote serve --workers 0`; elsewhere stop it meanwhile."""
+
+
+def add_work_command(commands: Commands) -> None:
+    """Add the group's command to the command line."""
+    work = commands.add_parser("work", help="read and embed waiting documents", description=WORK)
+    work.add_argument(
+        "--kinds",
+        type=_kinds,
+        default=KINDS,
+        help=f"what to do, of {' and '.join(KINDS)}; default: both",
+    )
+    work.add_argument("--concurrency", type=positive, default=1, help="documents of each kind at once")
+    work.add_argument("--once", action="store_true", help="end when nothing is left to do")
+    work.set_defaults(command=_work_command)
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    return parse_names(text, KINDS, "kind of work")
+
+
+def _work_command(settings: Settings, options: Options) -> int:
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    lanes = dict.fromkeys(options.kinds, options.concurrency)
+    with closing(Services(settings, documents=lanes)) as services:
+        waiting = services.database.queue.waiting(options.kinds)
+        say(N_plural("{count} document waits", "{count} documents wait", waiting))
+        services.warm_up()
+        while not stopped.wait(LOOK_SECONDS):
+            if options.once and not _left(services, options):
+                break
+    return 0
+
+
+def _left(services: Services, options: argparse.Namespace) -> bool:
+    here = any(kind in options.kinds for kind, _ in services.jobs.standing())
+    return here or services.database.queue.waiting(options.kinds) > 0
+
 
 AddOne = Callable[[str, str, bytes], dict[str, Any]]
 """Adds a file, by its path as shown, its name and its content; returns the line of its result."""
@@ -48,6 +103,7 @@ SLOW = {
 
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
+    add_work_command(commands)
     ingest = commands.add_parser("ingest", help="add files and folders")
     ingest.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     ingest.add_argument("--collection", metavar="NAME", help="put them into this collection, made if need be")

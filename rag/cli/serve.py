@@ -1,14 +1,18 @@
-"""The `footnote serve` and `demo` commands: the page, by Streamlit in place of this process, or no page."""
+"""The `footnote serve` and `demo` commands: the page, by Streamlit in place of this process, or no page.
+
+The `footnote mcp` command: an MCP server on standard input and output, for an agent on this computer.
+"""
 
 import os
 import re
 import sys
+import threading
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag.chat.answer import Done, Sources
 from rag.citations.support import Citation
@@ -17,12 +21,70 @@ from rag.errors import ModelUnavailable, SettingsError
 from rag.factory import make_pipeline
 from rag.i18n import N_, language
 from rag.jobs import never
+from rag.local_server import LocalServer, find_server
 from rag.models.packaged.catalog import find, is_ready
 from rag.passage import Passage
 from rag.sample import sample_in
 from rag.services import Services
 from rag.settings import Settings
 from storage.lock import DataDirectoryLock
+
+if TYPE_CHECKING:
+    from api.mcp import Interface
+
+
+REACH_SECONDS = 5.0
+MCP = """Let an agent on this computer, such as Claude Desktop or Cursor, search, ask, read the documents and
+check its statements. Where the app runs, its server is asked; otherwise the data directory is opened."""
+
+
+def add_mcp_command(commands: Commands) -> None:
+    """Add the command to the command line."""
+    serving = commands.add_parser("mcp", help="serve an agent over MCP, on stdin and stdout", description=MCP)
+    serving.set_defaults(command=_mcp_command)
+
+
+def _mcp_command(settings: Settings, options: Options) -> int:
+    from api.mcp import DocumentTools
+
+    with _interface(settings) as interface:
+        DocumentTools(lambda _: interface).server().run("stdio")
+    return 0
+
+
+@contextmanager
+def _interface(settings: Settings) -> "Iterator[Interface]":
+    """Return the running server's interface, or one in this process.
+
+    Raises DataDirectoryLocked where another process than a server has the data directory.
+    """
+    import httpx2
+
+    from api.application import create_api
+    from api.mcp import Interface
+
+    server = find_server(settings.data)
+    if server is not None and _status(server, "/api/documents?limit=1") == 200:
+        page = server.url if _status(server, "/") == 200 else None
+        yield Interface(server.url, f"Bearer {server.token}", page=page)
+        return
+    with closing(Services(settings)) as services:
+        threading.Thread(target=services.warm_up, name="warm-up", daemon=True).start()
+        say("the data directory is open for this agent; `footnote serve` can use it after it ends.")
+        transport = httpx2.ASGITransport(create_api(lambda: services), client=("127.0.0.1", 0))
+        yield Interface("http://127.0.0.1", f"Bearer {services.local_token}", transport=transport)
+
+
+def _status(server: LocalServer, path: str) -> int:
+    """Return the status of an answer of the server; 0 without one."""
+    import httpx2
+
+    try:
+        headers = {"Authorization": f"Bearer {server.token}"}
+        return httpx2.get(f"{server.url}{path}", headers=headers, timeout=REACH_SECONDS).status_code
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return 0
+
 
 CONFIG = Path(".streamlit/config.toml")
 SERVE = """Serve the page on this computer, and the HTTP interface for requests with a key (`footnote keys`).
@@ -34,6 +96,7 @@ has a data directory of its own, beside the usual one."""
 
 def add_commands(commands: Commands) -> None:
     """Add the group's commands to the command line."""
+    add_mcp_command(commands)
     serving = commands.add_parser("serve", help="serve the page", description=SERVE)
     demo = commands.add_parser("demo", help="show a sample document with a cited answer", description=DEMO)
     demo.add_argument("--no-page", action="store_true", help="answer here, and serve no page")
