@@ -15,14 +15,13 @@ from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, follow, 
 from api.paging import Cursor, Limit, page
 from api.problems import responses
 from rag.grid.ask import MAX_GRID_QUESTION, GridStatement
-from rag.grid.cells import CellState
+from rag.grid.cells import CellState, value_text
 from rag.grid.columns import MAX_INSTRUCTIONS, MAX_NAME, MAX_OPTIONS, MAX_QUESTION, Kind
 from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, quote_to_json, row_to_json
 from rag.grid.figures import disagreements, figures
 from rag.grid.grids import MAX_COLUMNS, DocumentCell, DocumentRow, Grid
 from rag.grid.run import GridProgress
 from rag.grid.spec import GridSpec, NamedScope, columns_from_json, typed_value
-from rag.grid.value_text import value_text
 from rag.jobs import Job
 from storage.choices import Kind as ChoiceKind
 from storage.grids import MAX_GRID_NAME, GridScope

@@ -37,11 +37,10 @@ from rag.factory import (
 )
 from rag.grid.ask import GridAnswer
 from rag.grid.columns import Column
-from rag.grid.export import GridForm, export_grid
-from rag.grid.exported import GridExport
+from rag.grid.export import GridExport, GridForm, export_grid
 from rag.grid.extraction import CellReader
 from rag.grid.grids import DocumentRow, Grids
-from rag.grid.planned import ask_planned
+from rag.grid.plan import ask_planned
 from rag.grid.run import GRID, GridRuns
 from rag.i18n import N_
 from rag.ingest.figure_descriptions import FigureDescriber

@@ -115,7 +115,7 @@ OWNERS: Mapping[str, set[str]] = {
     "mammoth": {"rag.ingest.parsers"},
     "docx": {"rag.ingest.parsers"},
     "pptx": {"rag.ingest.parsers"},
-    "openpyxl": {"rag.ingest.parsers", "rag.grid.workbook"},
+    "openpyxl": {"rag.ingest.parsers", "rag.grid.export"},
     "olefile": {"rag.ingest.parsers"},
     "trafilatura": {"rag.ingest.parsers"},
     "markdown_it": {"rag.citations", "rag.chat.clipboard"},

@@ -10,7 +10,7 @@ from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import CheckedQuote, read_export, verify
 from rag.cli.common import Commands, Options, print_result, say
 from rag.errors import ExportRefused
-from rag.grid.feedback import cell_cases
+from rag.grid.export import cell_cases
 from rag.i18n import N_
 from rag.settings import LOCAL_OWNER, Settings
 from rag.sharing import open_ledger

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.errors import QuestionRefused
-from rag.grid.cells import Amount, CellValue, Day, Items, Words, YesNo
+from rag.grid.cells import Amount, CellValue, Day, Items, Words, YesNo, folded_words, value_text
 from rag.grid.columns import Column
 from rag.grid.figures import counts, figures, is_confirmed
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.grid.terms import terms_of, words
-from rag.grid.value_text import folded_words, value_text
 from rag.grid.values import find_values
 from rag.i18n import N_, N_plural, translated
 

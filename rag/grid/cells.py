@@ -1,12 +1,19 @@
-"""Cell of a grid: a value in its type, the quotes behind it, and how far it is confirmed."""
+"""Cell of a grid: a value in its type, the quotes behind it, and how far it is confirmed.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Candidates for a cell: values that a document may mean, each with its words, and the choice among them.
+
+Values of cells as text, and the keys that they are compared and sorted by.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from rag.i18n import N_
+from rag.i18n import N_, translated
+from rag.text.normalize import normalize_with_offsets
 
 ONLY_SEARCHED = N_("Not found by search alone. A connected model reads the whole text.")
 CellState = Literal["verified", "differs", "unconfirmed", "absent", "failed"]
@@ -124,3 +131,119 @@ def value_from_json(fields: Mapping[str, Any] | None) -> CellValue | None:
             return Items(tuple(map(str, items)))
         case _:
             raise ValueError(f"not a value of a cell: {sorted(fields)}")
+
+
+CLOSE = 0.011
+"""Distance from the best score within which candidates compete."""
+RIVAL = 0.1
+"""Distance within which a sure candidate with another value leaves none sure."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Value of a cell that ``text[start:end]`` of the document states; if `sure`, for this very field."""
+
+    value: CellValue
+    start: int
+    end: int
+    score: float
+    sure: bool = False
+
+
+def choose(found: Sequence[Candidate]) -> Candidate | None:
+    """Return the best candidate: of those that score alike the value most often given, where it first stands.
+
+    It is sure only where all sure ones that score nearly as well agree with it.
+
+    >>> from rag.grid.cells import YesNo
+    >>> yes, no = (Candidate(YesNo(said), 0, 9, 1.0, sure=True) for said in (True, False))
+    >>> choose([no, yes, yes]), choose([yes, yes]).sure
+    (Candidate(value=YesNo(yes=True), start=0, end=9, score=1.0, sure=False), True)
+    """
+    if not found:
+        return None
+    top = max(one.score for one in found)
+    best = [one for one in found if one.score >= top - CLOSE]
+    counts = Counter(one.value for one in best)
+    value = max(counts, key=lambda one: counts[one])  # the first of those given as often
+    chosen = min((one for one in best if one.value == value), key=lambda one: (not one.sure, one.start))
+    rivals = {one.value for one in found if one.sure and one.score >= top - RIVAL}
+    return chosen if rivals <= {value} else replace(chosen, sure=False)
+
+
+YES, NO = N_("Yes"), N_("No")
+
+
+def number_text(number: Decimal) -> str:
+    """Return a number with separators and without needless digits.
+
+    >>> number_text(Decimal("39700000.50")), number_text(Decimal("1E+3"))
+    ('39,700,000.5', '1,000')
+    """
+    text = f"{number:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def value_text(value: CellValue | None) -> str:
+    """Return a value as a reader sees it, in the present language; empty for none.
+
+    >>> value_text(Amount(Decimal(1200), "EUR")), value_text(Items(("a", "b"))), value_text(YesNo(True))
+    ('1,200 EUR', 'a; b', 'Yes')
+    """
+    match value:
+        case None:
+            return ""
+        case Words(text):
+            return text
+        case Day(label, _):
+            return label
+        case Amount(amount, unit):
+            return f"{number_text(amount)} {unit}".rstrip()
+        case YesNo(yes):
+            return translated(YES if yes else NO)
+        case Items(items):
+            return "; ".join(items)
+
+
+def value_key(value: CellValue) -> Hashable:
+    """Return a key that equal values share, however they are written.
+
+    >>> value_key(Words("Seoul,  Korea")) == value_key(Words("seoul, korea"))
+    True
+    >>> value_key(Items(("b", "a"))) == value_key(Items(("A", "b")))
+    True
+    """
+    match value:
+        case Words(text):
+            return "text", folded_words(text)
+        case Day(label, _):
+            return "date", label
+        case Amount(amount, unit):
+            return "amount", amount.normalize(), unit
+        case YesNo(yes):
+            return "yes", yes
+        case Items(items):
+            return "items", frozenset(map(folded_words, items))
+
+
+def value_order(value: CellValue | None) -> tuple[int, str, Decimal, str]:
+    """Return the key that a column is sorted by: amounts by unit and number, dates by day, none last.
+
+    >>> days = [Day("2024", date(2024, 1, 1)), Day("2023-05", date(2023, 5, 1))]
+    >>> [day.label for day in sorted(days, key=value_order)]
+    ['2023-05', '2024']
+    """
+    match value:
+        case None:
+            return 1, "", Decimal(0), ""
+        case Amount(amount, unit):
+            return 0, unit, amount, ""
+        case Day(label, first):
+            return 0, first.isoformat(), Decimal(0), label
+        case _:
+            return 0, "", Decimal(0), folded_words(value_text(value))
+
+
+def folded_words(text: str) -> str:
+    """Return the words of a text for comparison: normalised, without case."""
+    return " ".join(normalize_with_offsets(text).text.casefold().split())

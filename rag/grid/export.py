@@ -1,6 +1,12 @@
 """Export of a grid as XLSX, CSV, Markdown, HTML and JSON, with the quotes behind its values.
 
 The JSON has the form of rag/chat/verify.py, which checks its quotes against the original files.
+
+Content of an export: a grid with its rows at one moment, its quotes numbered, and remarks on its cells.
+
+Workbook of a grid: typed cells with their quotes as comments, links to documents, a sheet of figures.
+
+Corrected cells as cases for `footnote eval citations`: a claim, its quotes, and whether it is right.
 """
 
 import base64
@@ -10,26 +16,235 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
 from html import escape
 from typing import Any, Literal, get_args
+from urllib.parse import urlencode
 
-from rag.chat.export import PAGE, STYLE, escaped, exported_on
+from rag.chat.export import PAGE, STYLE, FeedbackCase, escaped, exported_on
 from rag.chat.verify import GRID_FORM, GRID_VERSION
 from rag.errors import GridRefused
-from rag.grid.cells import Amount, CellQuote, CellState, value_to_json
+from rag.grid.cells import (
+    Amount,
+    CellQuote,
+    CellResult,
+    CellState,
+    CellValue,
+    Day,
+    value_from_json,
+    value_key,
+    value_text,
+    value_to_json,
+)
 from rag.grid.columns import Column
-from rag.grid.exported import GridExport, NumberedQuote, numbered_quotes, remark
-from rag.grid.figures import Figure
+from rag.grid.figures import Figure, figures
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
-from rag.grid.value_text import value_text
-from rag.grid.workbook import to_xlsx
 from rag.i18n import N_, _, translated
 from rag.i18n import language as current_language
 from rag.text.document import OPEN_XML
 from rag.text.language import language
 from rag.text.normalize import clean
+from storage.grids import CellKey, CellRecord, GridStore
 from storage.records import DocumentRecord
+
+
+@dataclass(frozen=True)
+class GridExport:
+    """A grid with its rows at one moment; `address` is that of the server, for links, empty for none."""
+
+    grid: Grid
+    rows: Sequence[DocumentRow]
+    at: datetime
+    address: str = ""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Figures of all columns."""
+        return tuple(one for column in self.grid.columns for one in figures(self.rows, column))
+
+    def link(self, document_id: str) -> str:
+        """Return the page of a document."""
+        return f"{self.address}/?{urlencode({'document': document_id})}"
+
+
+@dataclass(frozen=True)
+class NumberedQuote:
+    """A quote with its number in the export, from 1, and the row that it is of."""
+
+    number: int
+    row: DocumentRow
+    quote: CellQuote
+
+    @property
+    def place(self) -> str:
+        """Document and page: "report.pdf, page 3"."""
+        name = self.row.document.name
+        if self.quote.page is None:
+            return name
+        return _("{document}, page {page}", document=name, page=self.quote.page)
+
+
+def remark(cell: DocumentCell) -> str:
+    """Return how far a cell's value is confirmed, as a sentence."""
+    if cell.corrected is not None:
+        return N_("Corrected by hand")
+    if cell.found is None:
+        return N_("Not read yet")
+    return _of_found(cell.found)
+
+
+def _of_found(found: CellResult) -> str:
+    if found.state == "verified":
+        return N_("Verified, calculated") if found.calculated else N_("Verified")
+    if found.state == "differs":
+        return N_("The source differs")
+    if found.state == "unconfirmed":
+        return N_("Not confirmed")
+    if found.state == "failed":
+        return N_("Failed. {reason}", reason=found.note)
+    if found.only_searched:
+        return N_(
+            "Not found by search alone ({read} of {total} passages searched)",
+            read=found.read,
+            total=found.total,
+        )
+    return N_(
+        "Not found in this document ({read} of {total} passages read)", read=found.read, total=found.total
+    )
+
+
+def numbered_quotes(rows: Sequence[DocumentRow]) -> dict[CellKey, list[NumberedQuote]]:
+    """Return the quotes of each cell, numbered through the grid from 1."""
+    found: dict[CellKey, list[NumberedQuote]] = {}
+    number = 0
+    for row in rows:
+        for cell in row.cells:
+            quotes = cell.found.quotes if cell.found is not None else ()
+            found[cell.key] = [NumberedQuote(number + n, row, one) for n, one in enumerate(quotes, 1)]
+            number += len(quotes)
+    return found
+
+
+_LONGEST_TEXT, _LONGEST_COMMENT = 32_000, 8_000  # characters; a sheet's cell holds 32,767
+_UNITS = re.compile(r"[\"\[\]\\;]")
+_SHADES: dict[CellState | None, str] = {
+    "verified": "E2F0D9",
+    "differs": "F8CBAD",
+    "unconfirmed": "FFF2CC",
+    "absent": "EDEDED",
+    "failed": "F8CBAD",
+}
+_WIDE, _TALL = 420, 160  # pixels of a comment
+_DIGITS = 15  # significant ones that a sheet keeps of a number
+
+
+def to_xlsx(exported: GridExport) -> bytes:
+    """Return a workbook; text is never a formula, and nothing is loaded when it is opened."""
+    from openpyxl import Workbook  # type: ignore[import-untyped]
+
+    book, quotes = Workbook(), numbered_quotes(exported.rows)
+    sheet = book.active
+    sheet.title = _("Grid")
+    heads = [_("Document"), *(column.name for column in exported.grid.columns)]
+    for number, head in enumerate(heads, 1):
+        _put_text(sheet.cell(1, number), head, bold=True)
+        sheet.column_dimensions[sheet.cell(1, number).column_letter].width = 28
+    for line, row in enumerate(exported.rows, 2):
+        _put_row(sheet, line, row, exported, [quotes[cell.key] for cell in row.cells])
+    sheet.freeze_panes = "B2"
+    sheet.auto_filter.ref = sheet.dimensions
+    _put_figures(book, exported)
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def _put_row(
+    sheet: Any, line: int, row: DocumentRow, exported: GridExport, quotes: Sequence[Sequence[NumberedQuote]]
+) -> None:
+    name = sheet.cell(line, 1)
+    _put_text(name, row.document.name)
+    if exported.address:
+        name.hyperlink = exported.link(row.document.id)
+        name.style = "Hyperlink"
+    for number, (cell, of_cell) in enumerate(zip(row.cells, quotes, strict=True), 2):
+        _put_cell(sheet.cell(line, number), cell, of_cell)
+
+
+def _put_cell(at: Any, cell: DocumentCell, quotes: Sequence[NumberedQuote]) -> None:
+    from openpyxl.comments import Comment  # type: ignore[import-untyped]
+    from openpyxl.styles import PatternFill  # type: ignore[import-untyped]
+
+    _put_value(at, cell.value)
+    shade = _SHADES.get("verified" if cell.corrected is not None else cell.state)
+    if shade is not None:
+        at.fill = PatternFill("solid", start_color=shade)
+    said = [translated(remark(cell)), *(f"“{one.quote.text}” — {one.place}" for one in quotes)]
+    at.comment = Comment(_storable("\n".join(said))[:_LONGEST_COMMENT], "Footnote", _TALL, _WIDE)
+
+
+def _put_value(at: Any, value: CellValue | None) -> None:
+    match value:
+        case Amount(amount, unit) if len(amount.as_tuple().digits) <= _DIGITS:
+            at.value = amount
+            at.number_format = f'#,##0.##########" {_UNITS.sub("", unit)}"' if unit else "#,##0.##########"
+            if amount == amount.to_integral_value():
+                at.number_format = at.number_format.replace(".##########", "")
+        case Day(label, first) if label == first.isoformat():
+            at.value = date(first.year, first.month, first.day)
+            at.number_format = "yyyy-mm-dd"
+        case None:
+            at.value = None
+        case _:
+            _put_text(at, value_text(value))
+
+
+def _put_text(at: Any, text: str, *, bold: bool = False) -> None:
+    from openpyxl.styles import Font
+
+    at.value = _storable(text)[:_LONGEST_TEXT]
+    at.data_type = "s"  # also where it begins like a formula
+    at.quotePrefix = True
+    if bold:
+        at.font = Font(bold=True)
+
+
+def _put_figures(book: Any, exported: GridExport) -> None:
+    if not exported.figures:
+        return
+    sheet = book.create_sheet(_("Figures"))
+    sheet.column_dimensions["A"].width = 100
+    for line, figure in enumerate(exported.figures, 1):
+        _put_text(sheet.cell(line, 1), figure.sentence)
+
+
+def _storable(text: str) -> str:
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE  # type: ignore[import-untyped]
+
+    return str(ILLEGAL_CHARACTERS_RE.sub("", clean(text)))
+
+
+def cell_cases(grids: GridStore) -> Iterator[FeedbackCase]:
+    """Yield a case for each corrected cell: a claim of what was found, judged by the correction.
+
+    A correction to the same value says that what was found is right.
+    """
+    for grid in grids.list():
+        names = {column.id: column.name for column in map(Column.from_json, grid.columns)}
+        for cell in grids.cells(grid.id):
+            if (case := _case(cell, names.get(cell.column_id, ""))) is not None:
+                yield case
+
+
+def _case(cell: CellRecord, column: str) -> FeedbackCase | None:
+    right = value_from_json(cell.corrected)
+    found = None if cell.found is None else value_from_json(cell.found.value)
+    if cell.found is None or found is None or right is None or not cell.found.quotes:
+        return None
+    passages = tuple(str(quote["text"]) for quote in cell.found.quotes)
+    return FeedbackCase(f"{column}: {value_text(found)}", passages, value_key(found) == value_key(right))
+
 
 GridForm = Literal["xlsx", "csv", "md", "html", "json"]
 GRID_FORMS: tuple[GridForm, ...] = get_args(GridForm)

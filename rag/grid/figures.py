@@ -10,10 +10,9 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import groupby
 from typing import Literal
 
-from rag.grid.cells import Amount, CellValue, Day
+from rag.grid.cells import Amount, CellValue, Day, number_text, value_key, value_order, value_text
 from rag.grid.columns import Column
 from rag.grid.grids import DocumentCell, DocumentRow
-from rag.grid.value_text import number_text, value_key, value_order, value_text
 from rag.i18n import N_, N_plural, translated
 from storage.grids import CellKey
 

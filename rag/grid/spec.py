@@ -13,8 +13,7 @@ from typing import Any
 
 from rag.errors import GridRefused
 from rag.grid.cells import Amount, CellValue, Day, Items, Words, YesNo, value_from_json
-from rag.grid.columns import Column, Kind
-from rag.grid.templates import find_template
+from rag.grid.columns import Column, Kind, find_template
 from rag.i18n import N_
 from storage.choices import Filter
 from storage.collections import CollectionRecord, Collections, TagRecord, Tags

@@ -17,8 +17,7 @@ from typing import Literal
 
 from rag.citations.quantities import StatedTime, periods
 from rag.citations.tables import TableCell
-from rag.grid.candidates import Candidate
-from rag.grid.cells import Amount, Items
+from rag.grid.cells import Amount, Candidate, Items
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument
 from rag.grid.terms import LEAST_LABEL, SURE_LABEL, ColumnTerms, words

@@ -1,5 +1,10 @@
-# ruff: noqa: E501 - patterns
-"""Values of cells read from words: dates, money, numbers, options, parts of a list, birth and death."""
+# ruff: noqa: E501
+"""Values of cells read from words: dates, money, numbers, options, parts of a list, birth and death.
+
+Shapes of texts that a column asks for: an email address, a telephone number, a link, a number.
+
+Values that a sentence says were replaced: 48 of "raised from £48 to £55" and of "£55 instead of £48".
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 
 from rag.citations.quantities import MONEY, Quantity, quantities, undated
@@ -14,6 +20,70 @@ from rag.citations.quantities import periods as stated_times
 from rag.grid.cells import Amount, CellValue, Day, Words
 from rag.grid.columns import Column
 from rag.text.dates import Period, find_periods
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Shape of a value: the words that ask for it, and its pattern.
+
+    One that is `telling` says by itself what it is: an email address does, a number of an order does not.
+    """
+
+    asked: re.Pattern[str]
+    pattern: re.Pattern[str]
+    telling: bool = True
+
+    def find(self, text: str) -> list[re.Match[str]]:
+        """Return the values of this shape in a text."""
+        return list(self.pattern.finditer(text))
+
+
+EMAIL = Shape(
+    re.compile(r"\be-?mail|이메일|전자우편|メール", re.IGNORECASE),
+    re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+)
+PHONE = Shape(
+    re.compile(r"\b(?:tele)?phone\b|\bfax\b|\bmobile\b|전화|연락처|휴대폰|電話|携帯", re.IGNORECASE),
+    re.compile(r"(?<![\w+-])\+\d{1,3}(?:[\s-]?\(?\d{1,4}\)?){2,5}(?![\w-])|(?<![\w+-])(?:\+\d{1,3}[\s-]?)?(?:\(\d{2,5}\)\s?|\d{2,4}[\s-])(?:\d{2,4}[\s-]){1,3}\d{2,4}(?![\w-])"
+               r"|(?<![\w+-])(?:\+\d{1,3}[\s-]?)?\(?\d{2,4}\)?[\s-]\d{3,4}(?:-\d{4})?(?![\w-])"),
+)  # fmt: skip
+LINK = Shape(
+    re.compile(r"\burl\b|\bweb ?site\b|\blink\b|홈페이지|웹사이트|ウェブサイト", re.IGNORECASE),
+    re.compile(r"(?:https?://|www\.)[^\s<>()\[\]]+[^\s<>()\[\].,;]"),
+)
+CODE = Shape(
+    re.compile(r"\b(?:numbers?|no|nr|ids?|codes?|ref|reference)\b\.?|#|번호|코드|番号|コード", re.IGNORECASE),
+    re.compile(r"(?<![\w#/-])#?(?=[\w./-]*\d)[A-Za-z0-9][\w./-]*[A-Za-z0-9](?![\w-])"),
+    telling=False,
+)
+SHAPES = (EMAIL, PHONE, LINK, CODE)
+
+
+@lru_cache(maxsize=256)
+def shape_of(column: Column) -> Shape | None:
+    """Return the shape of the texts that a column asks for; None where any words may be its value.
+
+    >>> shape_of(Column("p", "Telephone number")) is PHONE, shape_of(Column("n", "Name"))
+    (True, None)
+    """
+    if column.kind != "text":
+        return None
+    return next((shape for shape in SHAPES if shape.asked.search(column.name)), None)
+
+
+_NAME = re.compile(
+    r"(?:[A-ZÀ-Þ][\w’'.-]*|(?:de|van|von|der|den|da|di|la|le|al|bin)\b)(?:[ \t]+(?:[A-ZÀ-Þ][\w’'.-]*|(?:de|van|von|der|den|da|di|la|le|al|bin)\b)){1,4}"
+)
+
+
+def is_name(text: str) -> bool:
+    """Return True for words that may be the name of a person.
+
+    >>> is_name("Timothy D. Cook"), is_name("Senior Vice President, Sales"), is_name("in 3 days")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(text.strip()) is not None
+
 
 LONGEST = 300  # characters of a value of text
 MOST_ITEMS = 100
@@ -250,3 +320,92 @@ def _parentheses(text: str) -> list[tuple[int, int]]:
             if depth == 0 and place - start <= LONGEST_LIFE:
                 found.append((start, place))
     return found
+
+
+_CHANGES = re.compile(
+    r"\b(?:rais|ris|rose|increas|chang|amend|adjust|reduc|decreas|lower|cut|fell|fall|drop|mov|postpon|brought|put|went|goes|gone|up|down|revis|updat|replac|extend|shorten|doubl)\w*",
+    re.IGNORECASE,
+)
+_NOUN = r"(?:\s+(?:a|per|each)\s+\w+)?"
+_JA_CHANGE = r"[^。、]{0,8}?(?:引き?上|引き?下|値上|値下|改|変更|増|減|修正|見直|訂正|延期|繰り?(?:上|下))"
+_KO_CHANGE = r"[^.。]{0,12}?(?:인상|인하|상향|하향|조정|변경|개정|수정|올[리린려랐]|내[리린려렸]|늘|줄|증액|감액|바꾸|바뀌|고친|연기)"
+_FROM_TO = re.compile(rf"{_NOUN}\s*(?:\([^()]*\)\s*)?to\s+(?:the\s+|about\s+)?", re.IGNORECASE)
+_TO_FROM = re.compile(
+    rf"{_NOUN}\s*,?\s*(?:\(?(?:up|down|raised|reduced|increased)\s+)?from\s+", re.IGNORECASE
+)
+_INSTEAD = re.compile(
+    rf"{_NOUN}\s*,?\s*\(?(?:instead of|in place of|rather than|replacing|previously|formerly|before that|until (?:now|then))\s+(?:it was\s+)?",
+    re.IGNORECASE,
+)
+_THEN_NOW = re.compile(
+    rf"{_NOUN}\s*(?:,|;|and|but)\s*(?:it\s+|they\s+)?(?:and\s+)?(?:(?:is|are) now|now (?:is|are)|has (?:since )?been)\s*",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"\bfrom\s+(?:about\s+)?\Z", re.IGNORECASE)
+_BEFORE_CHANGE = re.compile(
+    r"(?:종전|기존|종래|이전|개정 전)(?:의|에)?[^.。]{0,60}\Z|(?:従来|従前|これまで|改[定正]前|旧)(?:の|は)?[^。]{0,60}\Z"
+)
+_WAS = re.compile(
+    r"\b(?:until|till|up to|before)\s+[^,;.]{1,30}?\s+(?:it|they|this)\s+(?:was|were)\s+\Z"
+    r"|\b(?:previously|formerly)\s+(?:it\s+was\s+)?\Z",
+    re.IGNORECASE,
+)
+_BETWEEN = {
+    re.compile(r"\s*(?:から|より)\s*、?\s*"): re.compile(rf"\s*(?:に|へ|まで|と){_JA_CHANGE}"),
+    re.compile(r"\s*を、?\s*"): re.compile(rf"\s*(?:に|へ|と){_JA_CHANGE}"),
+    re.compile(r"\s*(?:에서|로부터|부터)\s*"): re.compile(rf"\s*(?:으로|로){_KO_CHANGE}"),
+    re.compile(r"\s*(?:을|를)\s*"): re.compile(rf"\s*(?:으로|로){_KO_CHANGE}"),
+}
+"""Words between two values, and those after the second that say that it takes the place of the first."""
+NEAR, NEAR_DATE = 60, 16
+"""Characters before "from A to B" in which a verb of change stands; a span of dates needs it close by."""
+_TOPIC = re.compile(r"\s*(?:은|는|을|를|에서|は|を|から)、?\s*")
+_BECOMES = re.compile(rf"\s*(?:(?:으로|로){_KO_CHANGE}|(?:に|へ|と)(?:{_JA_CHANGE}|する|した|なる|なった))")
+
+
+def without_former_values(text: str, column: Column) -> str:
+    """Return a text of the same length without the values that it says were replaced.
+
+    >>> fee = Column("fee", "Fee", kind="money")
+    >>> without_former_values("The fee was raised from £48 to £55.", fee)
+    'The fee was raised             £55.'
+    >>> without_former_values("日当を2,000円から2,200円に改めた。", fee)
+    '日当を        2,200円に改めた。'
+    """
+    values = list(find_values(text, column))
+    for one, next_one in pairwise(values):
+        between, after = text[one.end : next_one.start], text[next_one.end : next_one.end + 24]
+        lead = text[max(0, one.start - 80) : one.start]
+        dated = column.kind == "date"
+        if _replaces(lead, between, after, NEAR_DATE if dated else NEAR) and not (
+            dated and after.lstrip().startswith("まで")
+        ):
+            begin = _FROM.search(text, 0, one.start)
+            text = _blanked(text, begin.start() if begin else one.start, next_one.start)
+        elif _follows_new(text, between):
+            text = _blanked(text, one.end, next_one.end)
+    for one in values:
+        if was := _WAS.search(text, 0, one.start):
+            text = _blanked(text, was.start(), one.end)
+    return text
+
+
+def _replaces(lead: str, between: str, after: str, near: int) -> bool:
+    """Return True where the words about two values say that the second takes the place of the first."""
+    if _FROM.search(lead) and _FROM_TO.fullmatch(between) and _CHANGES.search(lead[-near:]):
+        return True
+    if _THEN_NOW.fullmatch(between):
+        return True
+    if any(told.fullmatch(between) and then.match(after) for told, then in _BETWEEN.items()):
+        return True
+    return bool(_BEFORE_CHANGE.search(lead) and _TOPIC.fullmatch(between) and _BECOMES.match(after))
+
+
+def _follows_new(text: str, between: str) -> bool:
+    """Return True where the second of two values is the former one: "to £55 from £48"."""
+    changed = _TO_FROM.fullmatch(between) and _CHANGES.search(text)
+    return bool(_INSTEAD.fullmatch(between) or changed)
+
+
+def _blanked(text: str, start: int, end: int) -> str:
+    return f"{text[:start]}{' ' * (end - start)}{text[end:]}"

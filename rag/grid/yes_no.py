@@ -5,11 +5,21 @@ import re
 from collections.abc import Iterator
 
 from rag.citations.logic import is_hedged
-from rag.grid.candidates import Candidate
-from rag.grid.cells import YesNo
+from rag.grid.cells import Candidate, YesNo
 from rag.grid.document import RowDocument
-from rag.grid.named_sentences import LABELLED, MUST, NAMED, SHORT, WHOLE, NamedSentence, named_sentences
-from rag.grid.terms import SURE_LABEL, ColumnTerms, Mention, words
+from rag.grid.terms import (
+    LABELLED,
+    MUST,
+    NAMED,
+    SHORT,
+    SURE_LABEL,
+    WHOLE,
+    ColumnTerms,
+    Mention,
+    NamedSentence,
+    named_sentences,
+    words,
+)
 from rag.text.facts import negations
 from rag.text.sentences import sentences
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rag.grid.cells import CellQuote, CellValue, Words, YesNo
-from rag.grid.exported import remark
+from rag.grid.export import remark
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
 from rag.i18n import N_, _, translated
 from rag.workspace import Workspace

@@ -6,9 +6,17 @@ from typing import Literal
 
 import streamlit as st
 
-from rag.grid.columns import KINDS, MAX_INSTRUCTIONS, MAX_NAME, MAX_QUESTION, Column, Kind
+from rag.grid.columns import (
+    KINDS,
+    MAX_INSTRUCTIONS,
+    MAX_NAME,
+    MAX_QUESTION,
+    TEMPLATES,
+    Column,
+    Kind,
+    find_template,
+)
 from rag.grid.grids import Grid
-from rag.grid.templates import TEMPLATES, find_template
 from rag.i18n import N_, _, language, translated
 from rag.workspace import Workspace
 from ui.components.markdown import label

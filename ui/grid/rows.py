@@ -6,9 +6,8 @@ from functools import partial
 import streamlit as st
 
 from rag.chat.scope import DocumentFilter, filter_in_words
-from rag.grid.columns import Column
+from rag.grid.columns import TEMPLATES, Column, find_template
 from rag.grid.grids import Grid
-from rag.grid.templates import TEMPLATES, find_template
 from rag.i18n import N_, _, enumerated, language, ngettext
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen

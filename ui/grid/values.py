@@ -4,9 +4,8 @@ import re
 from decimal import Decimal
 
 from rag.errors import GridRefused
-from rag.grid.cells import Amount, CellValue, Day, Items, Words
+from rag.grid.cells import Amount, CellValue, Day, Items, Words, number_text, value_text
 from rag.grid.columns import Column
-from rag.grid.value_text import number_text, value_text
 from rag.grid.values import find_values
 from rag.i18n import N_, _, language, ngettext, written_period
 

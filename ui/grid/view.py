@@ -7,10 +7,9 @@ from itertools import groupby
 from operator import ge, gt, le, lt
 from typing import Any
 
-from rag.grid.cells import Amount, CellValue, Day
+from rag.grid.cells import Amount, CellValue, Day, value_key, value_order
 from rag.grid.columns import Column
 from rag.grid.grids import DocumentCell, DocumentRow
-from rag.grid.value_text import value_key, value_order
 from rag.i18n import N_, _, translated
 from ui.components.markdown import plain_line
 from ui.grid.values import shown_value, typed_value

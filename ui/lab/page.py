@@ -9,7 +9,7 @@ from rag.chat.export import cases, to_jsonl, unhelpful_to_jsonl
 from rag.errors import FootnoteError
 from rag.evaluation.lab import MOST_MADE, Lab, RunProgress, searchable
 from rag.evaluation.question_maker import MakingProgress
-from rag.grid.feedback import cell_cases
+from rag.grid.export import cell_cases
 from rag.i18n import N_, _, translated
 from rag.jobs import Job
 from rag.passage import Passage

@@ -14,8 +14,7 @@ from rag.chat.verify import read_export, verify
 from rag.errors import ExportRefused, GridRefused
 from rag.grid.cells import Amount, CellQuote, CellResult, Day, Words, YesNo
 from rag.grid.columns import Column
-from rag.grid.export import GRID_FORMS, export_grid, file_name_of
-from rag.grid.exported import GridExport
+from rag.grid.export import GRID_FORMS, GridExport, export_grid, file_name_of
 from rag.grid.grids import DocumentCell, DocumentRow, Grid, Grids
 from rag.grid.run import GridRuns
 from rag.i18n import in_language

@@ -9,8 +9,7 @@ import pytest
 from rag.errors import Cancelled, LLMError
 from rag.factory import make_cell_reader
 from rag.grid.cells import Amount, CellResult, CellValue, Day, Items, Words, YesNo
-from rag.grid.columns import Column
-from rag.grid.templates import find_template
+from rag.grid.columns import Column, find_template
 from rag.ingest.library import Library
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings

@@ -9,7 +9,7 @@ import pytest
 from rag.factory import make_cell_reader
 from rag.grid.cells import Amount, CellResult, CellValue, Day, Items, Words, YesNo
 from rag.grid.columns import Column, Kind
-from rag.grid.rules import _value_in
+from rag.grid.extraction import _value_in
 from rag.ingest.library import Library
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.grid.labelled import labelled_values
+from rag.grid.document import labelled_values
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.grid.columns import Column
-from rag.grid.model_reply import (
+from rag.grid.model_reading import (
     LONGEST_QUOTE,
     LONGEST_VALUE,
     MOST_ITEMS,

@@ -1,7 +1,7 @@
 """Corrections as cases of an evaluation."""
 
 from rag.chat.export import FeedbackCase
-from rag.grid.feedback import cell_cases
+from rag.grid.export import cell_cases
 from storage.database import Database
 from storage.documents import Documents
 from storage.grids import FoundCell, GridStore

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.grid.columns import Column
-from rag.grid.shapes import CODE, EMAIL, LINK, PHONE, is_name, shape_of
+from rag.grid.values import CODE, EMAIL, LINK, PHONE, is_name, shape_of
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 import pytest
 
 from rag.factory import make_cell_reader
-from rag.grid.cells import CellResult
+from rag.grid.cells import CellResult, value_text
 from rag.grid.columns import Column, Kind
-from rag.grid.value_text import value_text
 from rag.ingest.library import Library
 from storage.database import Database
 from tests.rag.word_vectors import WordVectors

@@ -3,9 +3,8 @@
 import pytest
 
 from rag.errors import GridRefused
-from rag.grid.columns import Column
-from rag.grid.known_fields import known_fields
-from rag.grid.templates import LANGUAGES, TEMPLATES, find_template
+from rag.grid.columns import LANGUAGES, TEMPLATES, Column, find_template
+from rag.grid.terms import known_fields
 from rag.text.language import language
 
 

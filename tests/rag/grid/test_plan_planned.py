@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from rag.errors import LimitReached
 from rag.grid.ask import GridAnswer, ask_grid
-from rag.grid.plan import MOST_LISTED, plan_messages
+from rag.grid.plan import MOST_LISTED, ask_planned, plan_messages
 from rag.grid.plan import parse_plan as parsed
-from rag.grid.planned import ask_planned
 from rag.i18n import N_
 from rag.models.llm import LLM
 from rag.models.protocol import LLMSettings, ObservedModel
