@@ -19,9 +19,8 @@ from starlette.middleware import Middleware
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.application import routes as api_routes
-from api.connections import limit_connections
-from api.draining import draining
-from api.operations import admits_to_metrics, limit_malloc_arenas, operation_routes
+from api.limits import limit_connections
+from api.operations import admits_to_metrics, draining, limit_malloc_arenas, operation_routes
 from api.security import SecurityMiddleware
 from rag.errors import SettingsError
 from rag.local_server import is_loopback

@@ -1,13 +1,20 @@
-"""Routes for whoever runs the server, `/healthz`, `/readyz` and `/metrics`; malloc tuning."""
+"""Routes for whoever runs the server, `/healthz`, `/readyz` and `/metrics`; malloc tuning.
 
+Draining: a server that is told to stop says so for a while, and serves as before meanwhile.
+"""
+
+import asyncio
 import ctypes
 import hmac
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FrameType
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -21,6 +28,34 @@ from rag.models.local.server import LocalModel
 from rag.services import Services
 from storage.accounts import documents_by_state
 from storage.errors import FootnoteError, StorageError
+
+
+@contextmanager
+def draining(begin: Callable[[], float]) -> Iterator[None]:
+    """Call `begin` at SIGTERM, and let the server stop after as many seconds as it returns.
+
+    A second SIGTERM stops it at once, as Ctrl-C does. Where the main thread does not serve, or nothing of the
+    server's handles the signal, it is left as it is.
+    """
+    stop = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or not callable(stop):
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def drain(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, stop)
+        loop.call_soon_threadsafe(stop_later, number, frame)
+
+    def stop_later(number: int, frame: FrameType | None) -> None:
+        loop.call_later(begin(), stop, number, frame)
+
+    signal.signal(signal.SIGTERM, drain)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, stop)
+
 
 MIN_FREE = 200_000_000  # bytes: room for a few uploads and their indexes
 

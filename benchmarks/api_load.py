@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import uvicorn
 
-from api.headless import create_app
+from api.application import create_app
 from rag.api_client import ApiClient
 from rag.chat.answer import Token
 from rag.chat.scope import EVERYTHING

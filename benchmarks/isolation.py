@@ -29,7 +29,7 @@ import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from api.headless import create_app
+from api.application import create_app
 from rag.services import Services
 from rag.settings import load
 from storage.keys import ApiKeys

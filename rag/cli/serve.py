@@ -129,7 +129,7 @@ def _serve_command(settings: Settings, options: Options) -> int:
 
 
 def _serve_without_page(settings: Settings, options: Options) -> int:
-    from api.headless import serve  # a web server, which no other command needs
+    from api.application import serve  # a web server, which no other command needs
 
     port = PORT if options.port is None else options.port
     with closing(Services(settings)) as services:

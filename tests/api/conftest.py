@@ -12,7 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
-from api.headless import create_app
+from api.application import create_app
 from rag.services import Services
 from rag.settings import load
 from rag.workspace import Workspace

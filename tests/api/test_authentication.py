@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import HTTPConnection
 
-from api.authentication import authenticate
+from api.access import authenticate
 from rag.errors import KeyRefused, ScopeRefused
 from rag.local_server import LocalServer, find_server
 from rag.services import Services

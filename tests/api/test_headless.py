@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from api import headless
+from api import application
 from rag.errors import LLMError
 from tests.api.conftest import ApiServer
 from tests.api.serving import serving
@@ -66,7 +66,7 @@ def test_a_drained_server_ends_without_being_told_again(tmp_path: Path):
 
 
 def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(headless, "RETRY", 0.01)
+    monkeypatch.setattr(application, "RETRY", 0.01)
     tried: list[int] = []
 
     def warm_up() -> None:
@@ -74,10 +74,10 @@ def test_a_start_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch):
         if len(tried) < 3:
             raise LLMError("The model is away.")
 
-    headless._warm_up(SimpleNamespace(warm_up=warm_up), threading.Event())
+    application._warm_up(SimpleNamespace(warm_up=warm_up), threading.Event())
     assert len(tried) == 3
 
 
 def test_importing_brings_no_tools_for_agents():
-    code = "import api.headless, sys; print([name for name in sys.modules if name.split('.')[0] == 'mcp'])"
+    code = "import api.application, sys; print([name for name in sys.modules if name.split('.')[0] == 'mcp'])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from api.connections import HEAD_SECONDS
-from api.limits import IDLE_SECONDS, JSON_SECONDS, BodyLimits
+from api.limits import HEAD_SECONDS, IDLE_SECONDS, JSON_SECONDS, BodyLimits
 from tests.api.hostile_requests import JSON, KEY, QUERY, Case, cases, raw, request
 from tests.api.serving import ServedProcess, serving
 

@@ -11,8 +11,7 @@ from typing import cast
 import httpx
 import pytest
 
-from api.application import create_api
-from api.headless import create_app
+from api.application import create_api, create_app
 from benchmarks import isolation
 from rag.services import Services
 from tests.api.conftest import QUESTION, SECRET, ApiServer

@@ -24,7 +24,7 @@ FORKS.set_forkserver_preload(
     [
         *("chromadb", "onnxruntime", "tantivy", "openai", "psycopg", "rag.cli", "api.application"),
         # What takes most of the time to import lancedb, which starts a thread that a fork would not have.
-        *("api.headless", "rag.index.lance", "lance_namespace", "pyarrow.dataset"),
+        *("api.application", "rag.index.lance", "lance_namespace", "pyarrow.dataset"),
         *("streamlit.web.cli", "streamlit.web.bootstrap", "tests.faults.opened"),
         # What a server imports with its first page and its first answer.
         *("alembic.command", "babel.dates", "babel.numbers", "chromadb.api.rust", "rag.chat.clipboard"),
