@@ -20,7 +20,7 @@ from ui.components.labels import TREE_RETRIEVERS, USES, retriever_name
 from ui.components.markdown import plain_line
 from ui.components.messages import action, dialog, flash, flash_errors, show_refusal
 from ui.server.services import services
-from ui.settings.server_form import server_of
+from ui.settings.fields import server_of
 
 Again = Callable[[AnswerWith], object]
 

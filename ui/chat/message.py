@@ -28,8 +28,7 @@ from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
 from ui.chat import answer_actions, evidence_panel, scope, trace_panel
-from ui.chat.citations import cited_numbers, links
-from ui.chat.quotes import QuotePart, in_bold, is_search_result, quote_parts
+from ui.chat.citations import QuotePart, cited_numbers, in_bold, is_search_result, links, quote_parts
 from ui.chat.sheet_rows import rows_cited
 from ui.components.copy_buttons import copy_buttons
 from ui.components.markdown import Link, escape_text, label, safe_answer

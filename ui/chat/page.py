@@ -14,6 +14,7 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord, Message
 from ui import pages
 from ui.chat import citations, composer, evidence_panel, scope, sidebar, trace_panel
+from ui.chat.evidence_panel import draw_ahead
 from ui.chat.input import show_box, show_refused_question, show_turn
 from ui.chat.message import (
     keep_read,
@@ -25,7 +26,6 @@ from ui.chat.message import (
     shown_messages,
     shows_newest,
 )
-from ui.chat.page_view import draw_ahead
 from ui.components import side_panel
 from ui.components.job_progress import show_ingest, unread_line
 from ui.components.messages import action, show_errors
@@ -33,7 +33,7 @@ from ui.documents import introduction
 from ui.documents import panel as document_panel
 from ui.documents.upload import report, show_report, uploader
 from ui.server.services import services, workspace
-from ui.settings.first_model import show_first_model, show_search_only
+from ui.settings.models import show_first_model, show_search_only
 
 LOOK_CHECKS = 0.5  # seconds between looks for the end of a check
 _FOUND = "chat-found"

@@ -13,11 +13,10 @@ from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
 from ui.chat.citations import PANEL
-from ui.chat.page_view import icon_button
 from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action
-from ui.components.side_panel import open_panel
+from ui.components.side_panel import icon_button, open_panel
 
 PARAMETER = "how"
 TITLE = N_("How was this answered?")

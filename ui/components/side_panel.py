@@ -1,4 +1,7 @@
-"""The side panel's place in the address: a citation, a trace or a document, one at a time."""
+"""The side panel: its place in the address, a citation, a trace or a document, one at a time; its buttons."""
+
+from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -22,3 +25,18 @@ def open_document(document_id: str, page: int | None = None, words: tuple[int, i
     at = {} if page is None else {PAGE: str(page)}
     marked = {} if words is None else {WORDS: f"{words[0]}-{words[1]}"}
     open_panel(**{DOCUMENT: document_id}, **at, **marked)
+
+
+def icon_button(name: str, icon: str, act: Callable[[Any], None], given: object, **options: Any) -> None:
+    """Show a button whose name is only read aloud; it is disabled where there is nothing to give to `act`."""
+    st.button(
+        name,
+        icon=f":material/{icon}:",
+        key=f"source-{icon}",
+        type="tertiary",
+        disabled=given is None,
+        help=name,
+        on_click=act,
+        args=(given,),
+        **options,
+    )

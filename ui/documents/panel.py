@@ -1,25 +1,201 @@
-"""Panel that opens any document of the library: its pages or text, and search inside."""
+"""Panel that opens any document of the library: its pages or text, and search inside.
+
+About a document: what it says of itself, each fact with the words that it was read from.
+
+Figures of a document in its panel: what a model read from each, and a button to have that done.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from rag.i18n import _, translated
+from rag.i18n import N_, _, ngettext, translated, written_period
+from rag.ingest.figure_descriptions import FigureProgress
+from rag.ingest.figures import caption_of
 from rag.ingest.page_images import WantedPage
 from rag.workspace import Workspace
 from storage.errors import FootnoteError, NotFound
-from storage.records import DocumentRecord, PageSpan
+from storage.records import DocumentFact, DocumentRecord, FigureReading, FigureRecord, FigureSpan, PageSpan
 from ui import pages
 from ui.chat.citations import PANEL
-from ui.chat.page_view import icon_button, show_image
+from ui.chat.evidence_panel import show_image
 from ui.components.document_text import form_of, show_text
-from ui.components.job_progress import STATES
+from ui.components.job_progress import STATES, TICK
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, show_refusal
-from ui.components.side_panel import DOCUMENT, DOCUMENT_PARAMETERS, PAGE, WORDS, open_document
-from ui.documents import about, figures, introduction, selection
+from ui.components.side_panel import DOCUMENT, DOCUMENT_PARAMETERS, PAGE, WORDS, icon_button, open_document
+from ui.documents import introduction, selection
 from ui.server.services import services
+
+MOST = 8  # facts of a kind that are shown
+AROUND = 60  # characters shown on each side of the words of a fact
+_KINDS = {
+    "title": N_("Title"),
+    "author": N_("Author"),
+    "form": N_("Form"),
+    "date": N_("Date"),
+    "period": N_("Period"),
+    "language": N_("Language"),
+    "name": N_("Parties"),
+    "alias": N_("Names it uses"),
+    "term": N_("Terms"),
+    "unit": N_("Tables"),
+}
+_LANGUAGES = {
+    "en": N_("English"),
+    "ko": N_("Korean"),
+    "ja": N_("Japanese"),
+    "zh": N_("Chinese"),
+    "de": N_("German"),
+    "fr": N_("French"),
+}
+
+
+def show_facts(record: DocumentRecord, here: Workspace) -> None:
+    """Show an expander with the facts of a document; they are read when it is opened."""
+    opened = st.expander(
+        _("About this document"), type="compact", on_change="rerun", key=f"about-{record.id}"
+    )
+    if opened.open:
+        with opened:
+            facts = here.library.facts_of(record.id)
+            text = here.library.documents.text(record.id)
+            st.markdown("\n".join(lines(facts, text)))
+
+
+def lines(facts: Sequence[DocumentFact], text: str) -> Iterator[str]:
+    """Yield a list in Markdown: each kind with its facts, each with the words it was read from.
+
+    >>> list(lines([DocumentFact("unit", "in millions", 6, 17)], "Sales in millions"))
+    ['- **Tables**', '    - in millions, from “Sales in millions”']
+    """
+    for kind, title in _KINDS.items():
+        found = list({fact.value: fact for fact in reversed(facts) if fact.kind == kind}.values())[::-1]
+        if found:
+            yield f"- **{translated(title)}**"
+        yield from (f"    - {_line(fact, text)}" for fact in found[:MOST])
+        if len(found) > MOST:
+            yield "    " + _("- and {number} more", number=f"{len(found) - MOST:,}")
+
+
+def _line(fact: DocumentFact, text: str) -> str:
+    shown = label(_value(fact), 120)
+    if fact.means and fact.kind in ("alias", "term"):
+        shown += f": {label(fact.means, 120)}"
+    if fact.kind == "period" and fact.means:
+        shown += f" ({label(fact.means, 20)})"
+    if fact.start is None or fact.end is None:
+        return (
+            shown
+            if fact.kind == "language"
+            else _("{value}, from the file’s name or properties", value=shown)
+        )
+    return _("{value}, from “{quote}”", value=shown, quote=label(_quoted(text, fact.start, fact.end), 200))
+
+
+def _value(fact: DocumentFact) -> str:
+    if fact.kind == "language":
+        return translated(_LANGUAGES.get(fact.value, fact.value))
+    return written_period(fact.value) if fact.kind in ("date", "period") else fact.value
+
+
+def _quoted(text: str, start: int, end: int) -> str:
+    """Return the words at a place with what stands around them in their line, no word of it cut.
+
+    >>> _quoted("The quick brown fox " * 9 + "ends 2024 here.", 185, 189)
+    '… brown fox The quick brown fox The quick brown fox ends 2024 here.'
+    """
+    begin = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", end)
+    stop = stop if stop >= 0 else len(text)
+    first, last = max(begin, start - AROUND), min(stop, end + AROUND)
+    before, after = text[first:start], text[end:last]
+    if first > begin:
+        before = "… " + (before.partition(" ")[2] if " " in before else before)
+    if last < stop:
+        after = (after.rpartition(" ")[0] if " " in after else after) + " …"
+    return " ".join(f"{before}{text[start:end]}{after}".split())
+
+
+def show_figures(record: DocumentRecord, here: Workspace) -> None:
+    """Show an expander with the figures of a document, where a model reads them or has read them."""
+    described = here.library.figures.of(record.id)
+    model = here.describer.model_name
+    if record.state != "ready" or not (described or model):
+        return
+    found = _figures(record.id, str(record.updated), here)
+    if not found:
+        return
+    title = ngettext("{count} figure", "{count} figures", len(found))
+    opened = st.expander(title, type="compact", on_change="rerun", key=f"figures-{record.id}")
+    if opened.open:
+        with opened:
+            _show_state(record, here, model, anew=bool(described))
+            _show_described(found, described)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _figures(document_id: str, _updated: str, _here: Workspace) -> list[FigureSpan]:
+    return _here.library.figures_of(document_id)
+
+
+def _show_state(record: DocumentRecord, here: Workspace, model: str | None, *, anew: bool) -> None:
+    reading = here.library.figures.reading(record.id)
+    if reading is not None and reading.state == "due" and here.ingest.describing() is not None:
+        _follow(record.id, here)
+        return
+    _show_note(reading, here)
+    if model is not None:
+        name = label(model, 40)
+        said = (
+            _("Describe again with {model}", model=name) if anew else _("Describe with {model}", model=name)
+        )
+        action(said, "image_search", "describe-figures", here.ingest.describe, record.id)
+        st.caption(_("Sends each picture to the model. Descriptions are found by search, never quoted."))
+
+
+def _show_note(reading: FigureReading | None, here: Workspace) -> None:
+    failure = here.ingest.describing_failed()
+    if reading is not None and reading.note:
+        st.caption(escape_text(translated(reading.note)))
+    elif reading is not None and reading.state == "due" and failure is not None:
+        st.warning(escape_text(translated(str(failure))), icon=":material/image_not_supported:")
+
+
+@st.fragment(run_every=TICK)
+def _follow(document_id: str, here: Workspace) -> None:
+    """Show the progress of the job until this document's figures are described; then run the page again."""
+    reading, job = here.library.figures.reading(document_id), here.ingest.describing()
+    if job is None or reading is None or reading.state != "due":
+        st.rerun()
+    latest = job.latest
+    here_now = latest if latest is not None and latest.document_id == document_id else None
+    st.progress(_share(here_now), text=_told(here_now))
+    st.button(
+        _("Stop"), icon=":material/stop_circle:", on_click=here.ingest.stop_describing, key="stop-figures"
+    )
+    st.caption(_("Continues if you leave this page."))
+
+
+def _share(progress: FigureProgress | None) -> float:
+    return progress.done / progress.total if progress is not None and progress.total else 0.0
+
+
+def _told(progress: FigureProgress | None) -> str:
+    if progress is None:
+        return _("waiting")
+    return _("Describing figures, {done} of {total}", done=progress.done, total=progress.total)
+
+
+def _show_described(found: list[FigureSpan], described: list[FigureRecord]) -> None:
+    known = {one.key: one for one in described}
+    for figure in found:
+        st.markdown(f"**{label(caption_of(figure), 200)}**")
+        if one := known.get(figure.key):
+            st.caption(_("Read from a picture by a model ({model})", model=label(one.model, 40)))
+            st.markdown(escape_text(one.text), anchors=False)
+
 
 PART = 4000  # characters of a document without pages that are shown at once
 MOST_HITS = 500
@@ -96,8 +272,8 @@ def _show_contents(record: DocumentRecord, here: Workspace) -> None:
         _show_page(record, span, text, hits, hit, here)
     else:
         _show_text(record, text, span, hits[hit] if hits else None)
-    figures.show(record, here)
-    about.show(record, here)
+    show_figures(record, here)
+    show_facts(record, here)
 
 
 def _show_introduction(record: DocumentRecord, here: Workspace) -> None:

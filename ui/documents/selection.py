@@ -14,7 +14,7 @@ from ui.chat import scope
 from ui.components.markdown import label, plain_line
 from ui.components.messages import action, dialog, flash, flash_errors
 from ui.documents.collections import UNSORTED
-from ui.grid.rows import choose_rows
+from ui.grid.dialogs import choose_rows
 
 SELECTED, _VERSION = "documents-selected", "documents-selected-version"
 

@@ -12,12 +12,11 @@ from rag.workspace import Workspace
 from storage.records import CitationRecord, CitationStatus, DocumentRecord, PassageRecord
 from ui.chat import evidence_panel
 from ui.chat.citations import PANEL, CitedPassage
-from ui.chat.page_view import icon_button
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action, flash, flash_errors
+from ui.components.side_panel import icon_button
 from ui.grid.table import cell_id
-from ui.grid.values import shown_value, typed_form, typed_value, value_hint
-from ui.grid.view import SIGNS, flags, mark
+from ui.grid.view import SIGNS, flags, mark, shown_value, typed_form, typed_value, value_hint
 
 PARAMETER = "cell"
 _QUOTE = "grid-quote"

@@ -28,12 +28,20 @@ from ui.components.messages import (
 from ui.components.pagination import paginated
 from ui.documents import panel as document_panel
 from ui.grid import cell_panel, summary
-from ui.grid.columns import show_columns
-from ui.grid.rows import PARAMETER, change_rows, chosen_rows, new_grid, rows_in_words
+from ui.grid.dialogs import PARAMETER, change_rows, chosen_rows, new_grid, rows_in_words, show_columns
 from ui.grid.run_bar import is_running, show_run
 from ui.grid.table import show_grid_table
-from ui.grid.toolbar import show_filters, show_legend, shown_view, sort_by
-from ui.grid.view import GridView, filtered, grouped, ordered, viewed_columns
+from ui.grid.view import (
+    GridView,
+    filtered,
+    grouped,
+    ordered,
+    show_filters,
+    show_legend,
+    shown_view,
+    sort_by,
+    viewed_columns,
+)
 from ui.server.services import workspace
 
 PAGE = 50  # rows shown at once

@@ -15,8 +15,7 @@ from rag.workspace import Workspace
 from ui.components.markdown import label
 from ui.components.messages import action, show_refusal
 from ui.grid.table import cell_id
-from ui.grid.values import shown_value
-from ui.grid.view import SIGNS, mark, state_words
+from ui.grid.view import SIGNS, mark, shown_value, state_words
 
 MOST_CELLS = 12  # of a disagreement that are named
 _ANSWERED = "grid-answered"

@@ -11,8 +11,7 @@ from rag.grid.columns import Column
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.i18n import _, ngettext, translated
 from ui.components.markdown import plain_line
-from ui.grid.values import shown_value
-from ui.grid.view import DOCUMENT, FLAGS, SIGNS, GridView, cell_words, flags, mark, state_words
+from ui.grid.view import DOCUMENT, FLAGS, SIGNS, GridView, cell_words, flags, mark, shown_value, state_words
 
 KEY = "grid-table"
 MAX_VALUE = 400  # characters of a value in the table; the panel has all of it

@@ -1,11 +1,14 @@
-"""Inputs of one setting each, disabled where the server's configuration decides it."""
+"""Inputs of one setting each, disabled where the configuration decides it, and the server they connect."""
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 import streamlit as st
 from pydantic import SecretStr
 
 from rag.i18n import N_, _, translated
+from rag.models.protocol import LLMSettings
+from rag.settings import Settings
 
 FIXED = N_("Set by the server's configuration. It cannot be changed here.")
 
@@ -40,3 +43,25 @@ def secret_field(name: str, field: str, saved: SecretStr, fixed: frozenset[str])
         **shared(field, fixed, _("Stored on this computer and not shown again.")),
     )
     return {field: typed} if typed else {}
+
+
+URL, MODEL, KEY = "llm_base_url", "llm_model", "llm_api_key"
+
+LIST_SECONDS = 10.0
+
+
+def server_of(settings: Settings) -> LLMSettings:
+    """Return the connected server, to list its models."""
+    return reached_server(settings, {URL: settings.llm_base_url, MODEL: settings.llm_model}, LIST_SECONDS)
+
+
+def reached_server(settings: Settings, changes: Mapping[str, str], seconds: float) -> LLMSettings:
+    """Return the server that the changed settings name, with so many seconds for an answer."""
+    return LLMSettings(
+        base_url=changes[URL],
+        api_key=changes.get(KEY, settings.llm_api_key.get_secret_value()),
+        model=changes[MODEL],
+        timeout=seconds,
+        idle_timeout=seconds,
+        context_tokens=settings.llm_context_tokens,
+    )

@@ -1,4 +1,7 @@
-"""Settings page: language, language model, search, embedding model, weights, reranking, summaries."""
+"""Settings page: language, language model, search, embedding model, weights, reranking, summaries.
+
+Light or dark: the choices of the page's menu, where they are looked for.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,14 +25,28 @@ from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_n
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
-from ui.settings.appearance import show_appearance
 from ui.settings.backup import show_backup
 from ui.settings.fields import secret_field, shared, text_field
-from ui.settings.keys import show_keys
-from ui.settings.local_model import model_in_use, show_local_models
-from ui.settings.server_form import show_server_form
-from ui.settings.webhooks import show_webhooks
+from ui.settings.models import model_in_use, show_local_models, show_server_form
+from ui.settings.programs import show_keys, show_webhooks
 from ui.trees.labels import MODES, cost_of
+
+THEMES = {
+    "System": (N_("Automatic"), ":material/contrast:"),
+    "Light": (N_("Light"), ":material/light_mode:"),
+    "Dark": (N_("Dark"), ":material/dark_mode:"),
+}
+"""Names of the themes in Streamlit's menu, which the page's script presses there."""
+
+
+def show_appearance() -> None:
+    """Show a button for each theme; the browser keeps the choice."""
+    with st.container(key="appearance", gap="xsmall"):
+        st.caption(_("Appearance"))
+        with st.container(horizontal=True, gap="xsmall"):
+            for theme, (name, icon) in THEMES.items():
+                st.button(translated(name), icon=icon, key=f"theme-{theme}")
+
 
 _STEPS = {
     "embedding": N_("Embedding your documents: {done} of {total} passages"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from storage.records import CitationRecord, Message
-from ui.chat.quotes import QuotePart, in_bold, quote_parts
+from ui.chat.citations import QuotePart, in_bold, quote_parts
 from ui.components.markdown import JOINER, safe_answer
 
 

@@ -3,7 +3,7 @@ from rag.workspace import Workspace
 from storage.records import DocumentFact
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
-from ui.documents.about import MOST, lines
+from ui.documents.panel import MOST, lines
 
 
 def test_a_document_tells_what_it_says_of_itself_with_the_words(page, here: Workspace):

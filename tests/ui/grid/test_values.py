@@ -9,7 +9,7 @@ from rag.errors import GridRefused
 from rag.grid.cells import Amount, CellValue, Day, Items, Words, YesNo
 from rag.grid.columns import Column, Kind
 from rag.i18n import in_language
-from ui.grid.values import shown_value, typed_form, typed_value
+from ui.grid.view import shown_value, typed_form, typed_value
 
 
 def day(label: str, first: str) -> Day:

@@ -9,7 +9,7 @@ from rag.workspace import Workspace
 from tests.rag.fake_llm import FakeLLM
 from tests.ui.conftest import words
 from ui.server import services
-from ui.settings.first_model import CONNECT, INSTALL
+from ui.settings.models import CONNECT, INSTALL
 
 Page = Callable[..., AppTest]
 WAY = "first-model-way"

@@ -7,7 +7,7 @@ from rag.workspace import Workspace
 from storage.keys import find_key
 from tests.ui.conftest import words
 from ui.server import services
-from ui.settings.keys import facts
+from ui.settings.programs import key_facts
 
 Page = Callable[..., AppTest]
 
@@ -38,5 +38,5 @@ def test_a_key_without_a_name_is_refused_in_words(page: Page, here: Workspace):
 def test_a_key_says_what_it_may_and_when_it_ends(here: Workspace):
     now = datetime(2026, 5, 4, tzinfo=UTC)
     record, _ = here.keys.create("Bot", ["read"], expires=now + timedelta(days=1))
-    assert facts(record, now) == "May search and read · never used · expires 2026-05-05"
-    assert "expired 2026-05-05" in facts(record, now + timedelta(days=2))
+    assert key_facts(record, now) == "May search and read · never used · expires 2026-05-05"
+    assert "expired 2026-05-05" in key_facts(record, now + timedelta(days=2))

@@ -11,8 +11,8 @@ from storage.trees import NodeRecord
 from tests.rag.raptor.conftest import story
 from tests.ui.conftest import passage, tell, words
 from ui.server import services
-from ui.trees.chart import MAX_DRAWN, draw_tree, window
 from ui.trees.labels import below_of, cost_of, path_in_document, share_of, step_of
+from ui.trees.page import MAX_DRAWN, draw_tree, window
 
 
 @pytest.fixture
