@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any, get_args
 
 from rag.chat.answer import Done, Sources
-from rag.chat.check_text import CHECK, CheckedText, CheckProgress
+from rag.chat.check_text import CHECK, CheckedText, CheckProgress, TextCheck
 from rag.chat.conversation import Conversation, newest, turns_of
 from rag.chat.export import FORMS, FormName, export
 from rag.chat.introduction import INTRODUCE, Introduction, introduce
@@ -74,7 +74,7 @@ MOST_NAMED = 3  # attached files given by name in a refusal
 READING_PATIENCE = 60.0  # seconds that a question waits for files sent along with it
 MOST_INTRODUCED = 100  # documents whose introduction is kept
 EVERY = 1_000_000  # messages of a conversation
-CHECKS = "check"  # kind of the jobs that have a model read for an answer's open statements
+CHECKS = "reading"  # kind of the jobs that have a model read for an answer's open statements
 SETTLING = 0.3  # seconds, far longer than from a turn's commit to the start of its job
 
 
@@ -131,6 +131,8 @@ class Workspace:
         self.keys, self.webhooks = ApiKeys(database, owner), Webhooks(database, owner)
         self.standings, self.audit_log = Standings(database, owner), AuditLog(database, owner)
         self.tags, self.deletions = Tags(database, owner), Deletions()
+        self.text_check: TextCheck | None = None
+        """The check of a text that the page shows, also after a reload; nothing of it is stored."""
         self._introductions: dict[str, Job[Introduction]] = {}  # by document, oldest first
         self._introducing = threading.Lock()
         self.allowance = Quota(Account(database, owner), lambda: Limits.of(current()[0]))

@@ -22,7 +22,7 @@ from rag.citations.support import OPEN
 from rag.errors import Cancelled, DocumentRefused
 from rag.i18n import N_, N_plural
 from rag.ingest.parsers import LoadedDocument, load_steps
-from rag.jobs import Cancel, never
+from rag.jobs import Cancel, Job, never
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.text.document import shown
@@ -169,6 +169,15 @@ class CheckProgress:
 
     done: int
     total: int
+
+
+@dataclass(frozen=True)
+class TextCheck:
+    """Check that the page shows: its job, the file's bytes, and the text that was pasted."""
+
+    job: Job[CheckProgress | CheckedText]
+    content: bytes
+    text: str = ""
 
 
 def blocks(text: str) -> list[tuple[int, int]]:

@@ -1,7 +1,6 @@
 """Page that checks a text: each statement with the words of the documents that it rests on beside it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
@@ -9,11 +8,17 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, export_check
-from rag.chat.check_text import MAX_TEXT, CheckedStatement, CheckedText, CheckProgress, SourceWords
+from rag.chat.check_text import (
+    MAX_TEXT,
+    CheckedStatement,
+    CheckedText,
+    CheckProgress,
+    SourceWords,
+    TextCheck,
+)
 from rag.chat.export import file_name
 from rag.errors import Cancelled, QuestionRefused
 from rag.i18n import N_, _, in_language, language, ngettext, quoted, translated
-from rag.jobs import Job
 from rag.workspace import Workspace
 from storage.records import CitationRecord, CitationStatus, PassageRecord
 from ui import pages
@@ -41,30 +46,29 @@ FORMS: dict[CheckForm, str] = {
 }
 
 
-@dataclass(frozen=True)
-class CheckRequest:
-    """Text that is being checked, and its file's bytes."""
-
-    job: Job[CheckProgress | CheckedText]
-    content: bytes
-
-
 def show() -> None:
     """Show the page."""
     here = workspace()
     citations.listen(_open_target)
     st.title(_("Check a text"))
-    running: CheckRequest | None = st.session_state.get(JOB)
+    _resume(here)
+    running: TextCheck | None = st.session_state.get(JOB)
     if running is not None:
         if not running.job.done:
             follow_job(running.job, _progress, key="check-stop")
             return
-        _take(running)
+        _take(running, here)
     if RESULT in st.session_state:
         checked, content = st.session_state[RESULT]
         _show_result(checked, content, here)
     else:
         _show_form(here)
+
+
+def _resume(here: Workspace) -> None:
+    """Go on with the check that a tab which is gone began, or with its result."""
+    if JOB not in st.session_state and RESULT not in st.session_state and here.text_check is not None:
+        st.session_state[JOB], st.session_state[TEXT] = here.text_check, here.text_check.text
 
 
 def _progress(event: CheckProgress | CheckedText | None) -> tuple[float, str]:
@@ -78,9 +82,11 @@ def _progress(event: CheckProgress | CheckedText | None) -> tuple[float, str]:
     return 0.0, _("Reading the text")
 
 
-def _take(ended: CheckRequest) -> None:
+def _take(ended: TextCheck, here: Workspace) -> None:
     """Keep the result of a check that has ended, or show why there is none."""
     del st.session_state[JOB]
+    if here.text_check is ended and not isinstance(ended.job.latest, CheckedText):
+        here.text_check = None
     latest = ended.job.latest
     if isinstance(latest, CheckedText):
         st.session_state[RESULT] = latest, ended.content
@@ -138,7 +144,7 @@ def _start(
     name, content = (PASTED, text.encode()) if file is None else (file.name, file.getvalue())
     job = here.check_text(name, content, collections=collections, documents=documents)
     st.session_state[TEXT] = text
-    st.session_state[JOB] = CheckRequest(job, content)
+    st.session_state[JOB] = here.text_check = TextCheck(job, content, text)
 
 
 def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
@@ -152,6 +158,7 @@ def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
         _show_downloads(checked, content)
         if st.button(_("Check another text"), icon=":material/refresh:", key="check-again"):
             del st.session_state[RESULT]
+            here.text_check = None
             _close()
             st.rerun()
     shown = _choose_blocks(checked)

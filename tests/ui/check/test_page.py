@@ -1,9 +1,12 @@
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from rag.chat.check_text import CheckProgress, TextCheck
+from rag.jobs import Cancel
 from rag.workspace import Workspace
 from tests.ui.conftest import words
 from tests.ui.inert import is_inert
@@ -82,6 +85,46 @@ def test_what_is_not_verified_can_be_seen_alone(page: Page, castle: str):
     at = checked(page("check"), DRAFT)
     at.segmented_control(key="check-show").set_value("others").run()
     assert "2 · Not found" in words(at) and "Guide" not in words(at)
+
+
+def test_a_check_is_there_after_a_reload_until_another_text_is_checked(page: Page, castle: str):
+    checked(page("check"), DRAFT)
+    reloaded = page("check")  # a new session
+    assert "1 of 3 statements verified" in words(reloaded)
+    next(one for one in reloaded.button if one.label == "Check another text").click().run()
+    assert reloaded.text_area[0].value == DRAFT
+    assert "statements verified" not in words(page("check"))
+
+
+def test_a_check_that_runs_is_followed_by_another_tab(page: Page, castle: str, here: Workspace):
+    begun = threading.Event()
+
+    def slow(cancelled: Cancel) -> Iterator[CheckProgress]:
+        yield CheckProgress(1, 2)
+        begun.wait(60)
+
+    here.text_check = TextCheck(here._jobs.start(here.owner, "check:slow", slow, lane="check"), b"", "A.")
+    try:
+        assert "Continues if you leave this page." in words(page("check"))
+    finally:
+        begun.set()
+
+
+def test_a_chat_opens_while_a_text_is_checked(page: Page, castle: str, here: Workspace):
+    begun = threading.Event()
+
+    def slow(cancelled: Cancel) -> Iterator[CheckProgress]:
+        yield CheckProgress(0, 1)
+        begun.wait(60)
+
+    turn = here.ask(None, "When was the castle of Aldenburg built?", after=[castle])
+    assert (answering := here.answering(turn.answer_id)) is None or answering.wait(60)
+    here._jobs.start(here.owner, "check:slow", slow, lane="check")
+    try:
+        assert here.checking() == frozenset()
+        assert not page("chat", chat=turn.conversation_id).exception
+    finally:
+        begun.set()
 
 
 def test_an_empty_text_is_refused_in_a_sentence(page: Page, castle: str):
