@@ -126,7 +126,7 @@ _COMPARED = re.compile(
     r"\bfrom\b|\bcompared\b|\bagainst\b|\bversus\b|\bvs\b|\bthan\b|에서|보다|から|比べ|대비", re.IGNORECASE
 )
 _COMPARED_WITH = re.compile(
-    r"\b(?:compared|against|versus|vs|than)\b|\bfrom\b(?:\s+(?!was\b|were\b|is\b|came\b|reached\b)\S+){0,6}\s*\Z|에서|보다|から|比べ|대비",
+    r"\b(?:compared|against|versus|vs|than)\b|\bafter\s*\Z|\bfrom\b(?:\s+(?!was\b|were\b|is\b|came\b|reached\b)\S+){0,6}\s*\Z|에서|보다|から|比べ|대비",
     re.IGNORECASE,
 )
 _BASE = re.compile(
@@ -134,7 +134,7 @@ _BASE = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
+    r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas|though|although)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
     re.I,
 )
 _NO_WAY = re.compile(r"\b(?:add(?:s|ed)? up|ma[dk]e up|fall(?:s|ing)? due|up to)\b", re.IGNORECASE)
@@ -168,7 +168,7 @@ class TableStatement:
         self.initials = {word.casefold() for word in re.findall(r"\b[A-Z]{2,6}\b", text)}
         self.times = periods(text)
         self.of_rows: list[StatedTime] = []  # times that rows state, and no column
-        self.numbers = _in_one_scale(text, [_aside(text, q) for q in undated(text, self.times)])
+        self.numbers = _in_one_scale(text, [_as_meant(text, q) for q in undated(text, self.times)])
         clocks = list(_CLOCK.finditer(text))
         self.clocks = [clock[0] for clock in clocks]  # hours of the day, which are text of a row
         self.numbers = [
@@ -191,13 +191,15 @@ class TableStatement:
         return rest_of(self.text)
 
 
-def asked_numbers(said: TableStatement, rows: Sequence[tuple[str, ...]]) -> list[AskedNumber]:
+def asked_numbers(
+    said: TableStatement, rows: Sequence[tuple[str, ...]], columns: Collection[tuple[str, ...]] = ()
+) -> list[AskedNumber]:
     """Return the numbers of a statement, each with kind, time and clause; none where times are not told apart."""
     numbers = said.numbers
     bounds = _clauses(said)
     text = blanked(said.text, {word for row in rows for word in row})
     kinds = [_kind(text, q, rows, alone=len(numbers) == 1) for q in numbers]
-    ends = _base(said, kinds, rows)
+    ends = _base(said, kinds, (*rows, *columns))
     plain = [q for n, q in enumerate(numbers) if n != ends]
     when = _when(said, plain, ends)
     if when is None:
@@ -249,7 +251,7 @@ def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alo
     return "change" if quantity.unit == "%" else "difference"
 
 
-def _base(said: TableStatement, kinds: Sequence[Kind], rows: Sequence[tuple[str, ...]]) -> int | None:
+def _base(said: TableStatement, kinds: Sequence[Kind], labels: Sequence[tuple[str, ...]]) -> int | None:
     """Return the index of the number that another one is compared with: 7 of "5, up from 7".
 
     One under a label of its own is none: 7 of "income of 9 against costs of 7".
@@ -265,7 +267,7 @@ def _base(said: TableStatement, kinds: Sequence[Kind], rows: Sequence[tuple[str,
     if not _COMPARED_WITH.search(between) or _FOR.search(said.text[second.end :]):
         return None
     one, other = TableStatement(said.text[: first.start]), TableStatement(between)
-    own = any(len(other.named(row)) == len(row) > len(one.named(row)) for row in rows)
+    own = any(len(other.named(label)) == len(label) > len(one.named(label)) for label in labels)
     return None if own else values[1]
 
 
@@ -309,8 +311,13 @@ def _rows_in_order(
 _AFTER_WORD = re.compile(r"[^\W\d_]\s?\(\Z")
 
 
-def _aside(text: str, quantity: Quantity) -> Quantity:
-    """Return a number that prose puts in brackets after a word as it is: "the most members (655)"."""
+_CENTS = re.compile(r"\s?(?:cents?|pence)\b", re.IGNORECASE)
+
+
+def _as_meant(text: str, quantity: Quantity) -> Quantity:
+    """Return a number that prose puts in brackets after a word as no loss, and cents as a part of their whole."""
+    if not quantity.unit and _CENTS.match(text, quantity.end):
+        return replace(quantity, value=quantity.value / 100, step=quantity.step / 100)
     bare = not quantity.unit and quantity.value < 0 and _AFTER_WORD.search(text, 0, quantity.start)
     return replace(quantity, value=-quantity.value) if bare else quantity
 

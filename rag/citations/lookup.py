@@ -192,7 +192,8 @@ class TableLookup:
         said.times = [time for time in said.times if time not in said.of_rows]
         if not said.numbers:
             return self._compared(said, here)
-        asked = asked_numbers(said, self._full_rows(said, here))
+        columns = {p.beside for p in here if p.beside}
+        asked = asked_numbers(said, self._full_rows(said, here), columns)
         return self._all(said, [self._answer(said, one, here, asked) for one in asked]) if asked else None
 
     def _to_calendar(self, match: re.Match[str]) -> str:
@@ -387,13 +388,14 @@ class TableLookup:
         """
         label = placed.row or (placed.beside if asked.period is not None and placed.cell.periods else ())
         named = len(said.named(label)) == len(label) > 0
+        so_far = TableStatement(said.text[: said.text.find(asked.near) + len(asked.near)])
         return (
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
             and len(placed.lacks(said.rest)) <= SPARE
             and not placed.lacks(said.rest & said.names)
             and not _may_be_scaled(asked.quantity, placed.cell)
-            and (len(said.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
+            and (len(so_far.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
         )
 
     def _has_others(self, placed: _Placed) -> bool:

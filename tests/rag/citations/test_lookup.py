@@ -397,6 +397,11 @@ BRANCHES = (
     "| Branch | Members | Volunteers |\n|---|---|---|\n| North | 412 | 38 |\n| South | 287 | 51 |\n"
     "| Harbour | 655 | 24 |"
 )
+GRANT = (
+    "Budget (in EUR thousand)\n\n| Item | Requested | Approved | Spent |\n|---|---|---|---|\n"
+    "| Personnel | 240 | 220 | 187 |\n| Travel | 18 | 15 | 16 |\n| Fees | 6 | 4 | 2 |"
+)
+FARES = "| Route | Fare 2023 | Fare 2024 |\n|---|---|---|\n| A1 | €2.40 | €2.60 |\n| B7 | €4.10 | €4.50 |"
 VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| 본관 | 5,120 | 6,340 |\n| 서부분관 | 1,450 | 1,720 |"
 
 
@@ -423,6 +428,12 @@ VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| �
         (REVENUES, "In 2023 product cost exceeded product revenue by $128 million.", None),
         (BRANCHES, "Harbour has the most members (655) and the fewest volunteers (24).", True),
         (BRANCHES, "Harbour has the most members (655) and the fewest volunteers (38).", False),
+        (GRANT, "Personnel spending reached EUR 187,000 against an approved EUR 220,000.", None),
+        (GRANT, "The spent personnel budget was EUR 178,000 against an approved EUR 220,000.", False),
+        (GRANT, "Travel cost 16,000 euros although only 15,000 had been approved.", None),
+        (GRANT, "Fees were cut from 6,000 to 4,000 euros, of which 2,000 have been spent.", None),
+        (FARES, "The fare of B7 went up by 40 cents to €4.50.", True),
+        (FARES, "The fare of B7 went up by 50 cents to €4.50.", False),
         (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,720명으로 늘었습니다.", True),
         (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,700명으로 늘었습니다.", False),
     ],
