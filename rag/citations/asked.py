@@ -172,7 +172,10 @@ class TableStatement:
         clocks = list(_CLOCK.finditer(text))
         self.clocks = [clock[0] for clock in clocks]  # hours of the day, which are text of a row
         self.numbers = [
-            q for q in self.numbers if not any(q.start < m.end() and m.start() < q.end for m in clocks)
+            q
+            for q in self.numbers
+            if not any(q.start < m.end() and m.start() < q.end for m in clocks)
+            and not (q.value in range(1, 13) and text.startswith(("月", "월"), q.end))  # names a month
         ]
         self.names = frozenset(content_words(" ".join(name for name in names(text) if name.isascii())))
 

@@ -402,6 +402,7 @@ GRANT = (
     "| Personnel | 240 | 220 | 187 |\n| Travel | 18 | 15 | 16 |\n| Fees | 6 | 4 | 2 |"
 )
 FARES = "| Route | Fare 2023 | Fare 2024 |\n|---|---|---|\n| A1 | €2.40 | €2.60 |\n| B7 | €4.10 | €4.50 |"
+MONTHS = "## 来館者数（人）\n\n| 月 | 大人 | 子ども |\n|---|---|---|\n| 4月 | 3,210 | 1,480 |\n| 5月 | 4,050 | 2,320 |"
 VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| 본관 | 5,120 | 6,340 |\n| 서부분관 | 1,450 | 1,720 |"
 
 
@@ -434,6 +435,8 @@ VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| �
         (GRANT, "Fees were cut from 6,000 to 4,000 euros, of which 2,000 have been spent.", None),
         (FARES, "The fare of B7 went up by 40 cents to €4.50.", True),
         (FARES, "The fare of B7 went up by 50 cents to €4.50.", False),
+        (MONTHS, "4月は大人が3,210人で、子どもの1,480人より多かった。", None),
+        (MONTHS, "4月の大人の来館者は3,210人でした。", True),
         (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,720명으로 늘었습니다.", True),
         (VISITORS, "서부분관은 2022년 1,450명에서 2023년 1,700명으로 늘었습니다.", False),
     ],
