@@ -284,7 +284,6 @@ class IndexStates(OwnerStore):
             state = row.state
             both = IndexStateRow.owner == self._owner, IndexStateRow.name.in_((current, staged))
             session.execute(delete(IndexStateRow).where(*both))
-            session.expunge_all()
             session.add(IndexStateRow(owner=self._owner, name=current, state=state))
             raise_index_version(session, self._owner)
             if "fingerprint" not in state:
