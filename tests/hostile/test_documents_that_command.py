@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import expect
 
 from rag import cli
-from tests.e2e.conftest import Server, browser, serving, visit
+from tests.e2e.conftest import Server, browser, serving, tabs, visit
 from tests.e2e.test_hostile_text import INERT
 from tests.e2e.visitor import Visitor, click, gone
 from tests.hostile.commands import DOCUMENTS, MARK, obey, text_of
 from tests.rag.fake_llm import FakeLLM, Reply
 
-__all__ = ["browser", "visit"]  # fixtures of the browser's tests
+__all__ = ["browser", "tabs", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]
 KEY, OTHER = "canary-key-4711", "canary-other-chat-4712"
 OPENED = 1  # source whose panel is looked at

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag.chat.export import FORMS, file_name
 from rag.workspace import Workspace
-from tests.e2e.conftest import Server, browser, serving, visit
+from tests.e2e.conftest import Server, browser, serving, tabs, visit
 from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
 from tests.ui.conftest import MAIN, passage, table, tell
@@ -19,7 +19,7 @@ from tests.ui.inert import is_inert
 from ui.components.markdown import plain_line
 from ui.server import services
 
-__all__ = ["browser", "visit"]  # fixtures of the browser's tests
+__all__ = ["browser", "tabs", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]
 NAMES = [
     "../../../../etc/passwd",

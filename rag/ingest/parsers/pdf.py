@@ -16,6 +16,8 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
+from rag.ingest.parsers.korean_lines import LineEnd, inside_words, may_run_on
+from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
 from rag.ingest.parsers.pdf_lines import (
     JOINING,
     Cell,
@@ -28,7 +30,7 @@ from rag.ingest.parsers.pdf_lines import (
 )
 from rag.ingest.parsers.pdf_tables import PdfTable
 from rag.ingest.parsers.pdf_words import tables_of
-from rag.ingest.parsers.text_layer import LineEnd, OpenedPdf, doubt, inside_words, may_run_on
+from rag.ingest.parsers.text_layer import doubt
 from rag.text.document import BETWEEN_PAGES, LOCKED, LoadedDocument, completed, page_spans
 from rag.text.normalize import canonical
 

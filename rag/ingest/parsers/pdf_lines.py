@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfPage, PdfTextPage
 
+from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
 from rag.ingest.parsers.pdf_shapes import address, box_of, turned_box
-from rag.ingest.parsers.text_layer import OpenedPdf
 
 _SAMPLE = 50  # characters that decide the direction of a page
 _HYPHEN = "\x02"  # pdfium's code for a hyphen that splits a word over two lines

@@ -12,13 +12,13 @@ from rag.ingest.parsers import load, sandbox
 ATTEMPTS = """
 import ctypes, json, os, resource, socket, subprocess, sys, threading
 from pathlib import Path
-from rag.ingest.parsers import walls, worker
+from rag.ingest.parsers import sandbox, worker
 
 given, foreign = map(Path, sys.argv[2:4])
 done = {}
 if sys.argv[1] == "walls":
     sys.prefix = str(given.parent)  # an installation that has its data beside its libraries
-    done["closed"] = walls.close_in(given)
+    done["closed"] = sandbox.close_in(given)
 else:
     sys.addaudithook(worker._forbid)
 libc = ctypes.CDLL(None, use_errno=True)
