@@ -10,23 +10,12 @@ from pathlib import Path, PurePath
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
+from rag.ingest.parsers.legacy_encoding import legacy_encoding
 from rag.text import markdown
 from rag.text.document import LoadedDocument
 from rag.text.markdown import escape_bars
 from rag.text.normalize import canonical
 
-_NON_ASCII = re.compile("[^\x00-\x7f]")
-
-# The commonest letters of each encoding, which a wrong decoding hardly ever yields. Latin is the last resort.
-_COMMON = {
-    "cp949": frozenset("이다는의을에가고지하로한기도자사리나라인서시어대정아그해"),
-    "cp932": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
-    "euc_jp": frozenset("のにはをたがでとしれさるいなてすりるもこうアイスンルトラー、。"),
-    "gb18030": frozenset("的一是不了在人有我他这中大来上国个到说们为和地出时，。"),
-    "big5": frozenset("的一是不了在人有我他這中大來上國個到說們為和地出時，。"),
-}
-# UTF-16 without a mark and without Latin letters, whose zero bytes would show it.
-_COMMON |= dict.fromkeys(("utf-16-le", "utf-16-be"), frozenset().union(*_COMMON.values()))
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\0\0", "utf-32"),
@@ -35,7 +24,7 @@ _MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 _ISO_2022 = re.compile(rb"\x1b\$[@B]|\x1b\([BJI]|\x1b\$\)C")
-_MIN_COMMON = 0.05  # share of the commonest letters in a right decoding
+MOST_UNDECODED = 0.1  # share of the letters of a text that may be undecodable
 
 
 def read_text(path: Path) -> LoadedDocument:
@@ -85,7 +74,8 @@ def decode(content: bytes) -> str:
     try:
         return _require_text(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        if error.start > len(content) - 4:  # cut in the middle of the last character
+        # cut in the middle of its last character, after others
+        if error.start > len(content) - 4 and not content[: error.start].isascii():
             return _require_text(content.decode("utf-8", "ignore"))
     return _require_text(_legacy(content))
 
@@ -120,16 +110,12 @@ def _unmarked_utf16(content: bytes) -> str | None:
 
 
 def _legacy(content: bytes) -> str:
-    """Decode by the commonest letters of each encoding; charset-normalizer gets fewer texts right."""
-    best, best_share = content.decode("cp1252", "replace"), _MIN_COMMON
-    sample = content[:200_000]
-    for encoding, common in _COMMON.items():
-        text = sample.decode(encoding, "replace")
-        letters = _NON_ASCII.findall(text)
-        good = sum(letter in common for letter in letters) - 3 * letters.count("\ufffd")
-        if letters and good / len(letters) > best_share:
-            best, best_share = content.decode(encoding, "replace"), good / len(letters)
-    return best
+    """Decode text that is not sound Unicode; DocumentRefused where no encoding makes letters of its bytes."""
+    text = content.decode(legacy_encoding(content), "replace")
+    undecoded, ascii_letters = text[:-1].count("\ufffd"), len(text.encode("ascii", "ignore"))
+    if undecoded > MOST_UNDECODED * (len(text) - ascii_letters):
+        raise DocumentRefused(N_("is not text in any encoding Footnote knows."))
+    return text
 
 
 def _require_text(text: str) -> str:
