@@ -78,6 +78,7 @@ DOUBTFUL = {
     "ja": "明確な答えは見つかりませんでした。最も近い抜粋:",
 }
 _ITEM_START = re.compile(r"(?m)^(?=[ \t]*(?:[-*+•·▪‣◦※○●■□]|\d{1,2}[.)])[ \t]+\S)")
+_OF = re.compile(r"[가-힣]의 |の|\bof\b")
 _BULLET = re.compile(r"\A[-*+•·▪‣◦※○●■□][ \t]+")
 
 
@@ -458,32 +459,52 @@ def is_astray(typed: str, passages: Sequence[Passage], picks: Sequence[Pick]) ->
 
 def answers_alone(
     question: str,
+    completed: str,
     passages: Sequence[Passage],
     rarity: Rarity | None = None,
     embedder: Embeddings | None = None,
 ) -> bool:
-    """Return True where passages found by a question alone answer it, so that it needs no conversation.
+    """Return True where a question needs no terms of the conversation, by the passages that it finds alone.
 
-    It asks something itself and names a subject, the sentence quoted first has all of it and is clear, and no
-    other document has it: of two leases that state a rent, the one that was talked about is meant. "Hamburg?"
-    and "What about Hamburg?" ask what was asked before.
+    `completed` is the question with those terms. It asks something itself and names a subject. The passages
+    have this subject and the terms together nowhere, or they answer: the sentence quoted first has all of the
+    subject and is clear, and no other document has it. Of two leases that state a rent, the one that was
+    talked about is meant. "Hamburg?" and "What about Hamburg?" ask what was asked before, "The end of the
+    lease?" does not.
     """
-    asking = phrase_file(language(question))["steps"]["question"]
-    if named_alone(question) or not re.search(asking, question, re.IGNORECASE):
-        return False
     subject = _subject(question)
-    told_by = {
-        passage.document_id
-        for passage in passages
-        if any(subject <= words | _title(passage) for words in sentence_words(passage))
-    }
-    if not subject or len(told_by) != 1:
+    if not subject or not _asks_itself(question):
+        return False
+    told = [(one, words | _title(one)) for one in passages for words in sentence_words(one)]
+    carried = frozenset(tokens(with_quarter_words(completed))) - frozenset(
+        tokens(with_quarter_words(question))
+    )
+    if _is_unrelated(subject, carried, [words for _, words in told]):
+        return True
+    told_by = {passage.document_id for passage, words in told if subject <= words}
+    if len(told_by) != 1:
         return False
     scale = scale_of(embedder)
     decision = decide(question, passages, rarity, middle=None if scale is None else scale.asked)
     picks = quotes_for(decision, partial(extract, question, passages, embedder=embedder, rarity=rarity))
     quoted_from = passages[picks[0].number - 1].document_id if picks else ""
     return quoted_from in told_by and is_clear(question, passages, picks, decision, embedder)
+
+
+def _asks_itself(question: str) -> bool:
+    """Return True for a question with a word that asks, or that names something of something."""
+    if term := named_alone(question):
+        return _OF.search(term) is not None
+    return (
+        re.search(phrase_file(language(question))["steps"]["question"], question, re.IGNORECASE) is not None
+    )
+
+
+def _is_unrelated(subject: frozenset[str], carried: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
+    """Return True where no sentence that has all known words of a subject has a term of the conversation."""
+    known = subject & frozenset[str]().union(*told)
+    about = [words for words in told if known <= words]
+    return bool(known and about) and all(carried.isdisjoint(words) for words in about)
 
 
 def _subject(question: str) -> frozenset[str]:

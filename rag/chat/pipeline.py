@@ -360,17 +360,23 @@ class RagPipeline:
             texts=self.corpus.texts_about,
             cancelled=turn.cancelled,
         )
-        if standalone.alone is not None and self.llm is None and self._answers_alone(standalone.alone):
+        if (
+            standalone.alone is not None
+            and self.llm is None
+            and self._answers_alone(standalone.alone, standalone)
+        ):
             standalone = standalone.alone
         yield from self._answer_to(standalone, turn)
 
-    def _answers_alone(self, alone: StandaloneQuestion) -> bool:
-        """Return True where a question finds its answer without terms of the conversation."""
+    def _answers_alone(self, alone: StandaloneQuestion, completed: StandaloneQuestion) -> bool:
+        """Return True where a question needs no terms of the conversation, by what it finds without them."""
         if self.scope.empty:
             return False
         found = self._search(self.retriever, replace(alone, variants=alone.variants[:1]), self.k)
         passages = [Passage.from_document(document) for document in found]
-        return answers_alone(alone.text, self._introduced(passages), self.corpus.rarity, self.embedder)
+        return answers_alone(
+            alone.text, completed.text, self._introduced(passages), self.corpus.rarity, self.embedder
+        )
 
     def _answer_to(self, understood: StandaloneQuestion, turn: Request) -> Iterator[Event | Aside]:
         turn.watch.lap("condense")

@@ -1,4 +1,4 @@
-"""A question that finds its own answer is not searched with terms of the chat; a follow-up is."""
+"""A question with a subject of its own is not searched with terms of the chat; a follow-up is."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,7 +31,12 @@ DOCUMENTS = {
     "quarters.md": "# Quarters\n\nIn Q1, staff costs were 6 million euros. "
     "In Q3, staff costs were 7 million euros. Harbour revenue was 27 million euros in Q3.\n",
     "手引.md": "# 社員の手引き\n\n有給休暇は年に20日である。残った休暇は翌年3月31日に消える。\n",
-    "賃貸借.md": "# 賃貸借契約書\n\n家賃は2025年に月8万円である。敷金は16万円である。\n",
+    "賃貸借.md": "# 賃貸借契約書\n\n家賃は2025年に月8万円である。敷金は16万円である。"
+    "契約が終了したときは、終了日までに明け渡す。遅延損害金の利率は年14.6パーセントである。\n",
+    "임대차2.md": "# 사무실 임대차\n\n임대차 기간은 2027년 4월 30일까지이다. "
+    "계약이 종료되면 원상으로 회복한다.\n",
+    "경비.csv": "부서,항목,금액\n영업팀,교통비,184200\n개발팀,도서비,126500\n",
+    "経費.csv": "部署,費目,金額\n営業部,交通費,18420\n開発部,書籍費,12650\n",
 }
 RENT = [
     ("user", "What is the rent of Hill Street 4?"),
@@ -40,6 +45,13 @@ RENT = [
 KOREAN_RENT = [("user", "월세는 얼마인가요?"), ("assistant", "**월세는 2025년에 80만 원이다.** [1]")]
 KOREAN_LEAVE = [("user", "연차 휴가는 며칠인가요?"), ("assistant", "**연차 휴가는 1년에 15일이다.** [1]")]
 JAPANESE_LEAVE = [("user", "有給休暇は何日ですか"), ("assistant", "**有給休暇は年に20日である。** [1]")]
+
+JAPANESE_INTEREST = [
+    ("user", "遅延損害金の利率は?"),
+    ("assistant", "**遅延損害金の利率は年14.6パーセントである。** [1]"),
+]
+JAPANESE_COSTS = [("user", "営業部の交通費はいくらですか?"), ("assistant", "| 営業部 | 交通費 | 18420 [1] |")]
+KOREAN_COSTS = [("user", "영업팀 교통비는 얼마인가요?"), ("assistant", "| 영업팀 | 교통비 | 184200 [1] |")]
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +79,12 @@ def searched(library: Library, question: str, history: Sequence[tuple[str, str]]
         (KOREAN_LEAVE, "월세는 얼마인가요?"),
         (JAPANESE_LEAVE, "家賃はいくらですか"),
         (JAPANESE_LEAVE, "敷金はいくらですか"),
+        (JAPANESE_INTEREST, "契約の終了日は?"),
+        (JAPANESE_COSTS, "敷金の半額はいくらですか?"),
+        (KOREAN_COSTS, "계약은 언제 끝나나요?"),
     ],
 )
-def test_a_question_that_finds_its_own_answer_gets_no_terms(
+def test_a_question_with_a_subject_of_its_own_gets_no_terms(
     library: Library, history: Sequence[tuple[str, str]], question: str
 ):
     assert searched(library, question, history) == question
