@@ -237,13 +237,39 @@ def _parts(question: str, code: str) -> list[Step]:
     steps = [Step(found[0])]
     for before, one in pairwise(found):
         refers = told["refers"].search(one) is not None
-        depends = refers or len(_subjects(one, code)) < 2
+        depends = refers or not _has_own_subject(one, code)
         if told["entity"].search(before) and (refers or (depends and code != "en")):
             steps.append(Step(one, uses=len(steps)))
+        elif refers or not _has_own_subject(one, code):
+            steps.append(Step(with_names(one, _named_in(found[0], code), code)))
         else:
-            carried = depends or code != "en"
-            steps.append(Step(with_names(one, _named_in(found[0], code), code) if carried else one))
+            steps.append(Step(with_names(one, filter(None, [_owner(found[0], code)]), code)))
     return steps
+
+
+def _has_own_subject(text: str, code: str) -> bool:
+    """Return True for a question with a noun that is marked as its subject or topic, in English with two.
+
+    >>> [_has_own_subject(text, "ja") for text in ("家賃はいくらですか", "いつ払いますか", "誰が払いますか")]
+    [True, False, False]
+    """
+    found = _subjects(text, code)
+    if code == "en":
+        return len(found) > 1
+    topic = _patterns(code)["topic"]
+    return any(topic.match(text, text.index(word) + len(word)) for word in found)
+
+
+def _owner(text: str, code: str) -> str:
+    """Return the words of a question that say whose its subject is; none in English, where they stand behind.
+
+    >>> _owner("青葉ビルの賃料はいくらですか", "ja"), _owner("월세는 얼마인가요?", "ko")
+    ('青葉ビル', '')
+    """
+    if code == "en":
+        return ""
+    subject = re.split(_patterns(code)["topic"], text, maxsplit=1)[0]
+    return subject.rpartition("의 " if code == "ko" else "の")[0].strip()
 
 
 def _halves(sentence: str, code: str) -> Iterator[str]:
