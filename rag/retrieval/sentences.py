@@ -215,7 +215,11 @@ def extract(
             best.end,
         )
         for best, first, last, score in _with_amounts(
-            _amount_first(question, list(islice(_best(units, passages, scores), 1 + others)), units),
+            _amount_first(
+                question,
+                list(islice(_best(units, passages, scores, scorer.content_words), 1 + others)),
+                units,
+            ),
             units,
             scores,
             named_amounts(question, passages, rarity),
@@ -395,11 +399,15 @@ def _amounts(
 
 
 def _best(
-    units: Sequence[_Sentence], passages: Sequence[Passage], scores: Sequence[float]
+    units: Sequence[_Sentence],
+    passages: Sequence[Passage],
+    scores: Sequence[float],
+    asked: frozenset[str],
 ) -> Iterator[_Chosen]:
     """Yield the best sentences as (sentence, first, last, score), each with a neighbour near it.
 
-    One that stands in the document, or the passage, of earlier ones is taken later.
+    One that stands in the document, or the passage, of earlier ones is taken later. `asked` are the words of
+    the question that a neighbour before it has one of.
     """
     nearest = {
         is_row: max((s for u, s in zip(units, scores, strict=True) if u.is_row is is_row), default=-inf)
@@ -415,7 +423,9 @@ def _best(
         left.discard(at)
         if any(units[at].words <= one.words for one in taken):
             continue
-        beside = [near for near in (at - 1, at + 1) if near in left and _joins(units, scores, at, near)]
+        beside = [
+            near for near in (at - 1, at + 1) if near in left and _joins(units, scores, at, near, asked)
+        ]
         run = sorted([at, max(beside, key=scores.__getitem__)] if beside else [at])
         left -= set(run)
         taken += [units[place] for place in run]
@@ -431,9 +441,13 @@ def _repetition(unit: _Sentence, taken: Sequence[_Sentence], passages: Sequence[
     return SAME_PASSAGE * same_passage + SAME_DOCUMENT * same_document
 
 
-def _joins(units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int) -> bool:
+def _joins(
+    units: Sequence[_Sentence], scores: Sequence[float], at: int, near: int, asked: frozenset[str]
+) -> bool:
     one, other = units[at], units[near]
     if one.is_row or other.is_row:  # rows explain nothing of each other
+        return False
+    if near < at and asked.isdisjoint(other.words):
         return False
     short = width(one.text) + width(other.text) <= WIDEST
     return one.number == other.number and short and scores[near] >= scores[at] - TOGETHER
@@ -486,6 +500,7 @@ class _Scorer:
             word: substance(word) * log(1 + len(units) / (0.5 + seen[word])) for word in frozenset(asked)
         }
         outside = grammar(question)
+        self.content_words = frozenset(self.weight) - outside
         self._content = {
             word: weight * (GRAMMAR_WEIGHT if word in outside else 1.0)
             for word, weight in self.weight.items()

@@ -61,6 +61,28 @@ def test_a_pronoun_brings_the_neighbour_it_stands_for():
 
 
 @pytest.mark.parametrize(
+    ("question", "before", "answer"),
+    [
+        (
+            "월 차임은 얼마인가요?",
+            "임대차 보증금은 금 8천만 원으로 하며, 을은 계약 체결일에 10%를 지급한다.",
+            "월 차임은 금 420만 원으로 하고, 을은 매월 말일까지 송금한다.",
+        ),
+        (
+            "遅延損害金の利率は?",
+            "敷金には利息を付さない。",
+            "乙が支払を怠ったときは、年14.6パーセントの割合による遅延損害金を支払う。",
+        ),
+        ("What is the rent?", "A deposit of 900 euros is due in May.", "The rent is 450 euros a month."),
+    ],
+)
+def test_a_sentence_before_the_answer_that_shares_no_word_with_the_question_is_not_quoted_with_it(
+    question: str, before: str, answer: str
+):
+    assert quotes(question, f"{before} {answer}")[0] == answer
+
+
+@pytest.mark.parametrize(
     "question", ["How do zebras digest bamboo?", "얼룩말의 소화 기관은?", "シマウマの消化器官は?", "???", ""]
 )
 def test_nothing_is_said_where_nothing_fits(question):
