@@ -22,7 +22,15 @@ from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage
 from rag.retrieval.question_type import without_periods
-from rag.retrieval.sentences import GRAMMAR_WEIGHT, Pick, extract, grammar, sentence_words, substance
+from rag.retrieval.sentences import (
+    GRAMMAR_WEIGHT,
+    Pick,
+    extract,
+    grammar,
+    label_of,
+    sentence_words,
+    substance,
+)
 from rag.text.dates import is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import STOP_WORDS, language, may_share_words
@@ -527,14 +535,17 @@ def is_clear(
 ) -> bool:
     """Return True where the sentence quoted first seems to answer, and no doubt need be stated.
 
-    Its nearness in meaning decides with the words, where the model's scale is known; the words alone decide
-    about a row of a table. A passage that has few of the question's words does not answer it, however near.
+    A line whose label is what is asked for answers. Else its nearness in meaning decides with the words,
+    where the model's scale is known; the words alone decide about a row of a table. A passage that has few of
+    the question's words does not answer it, however near.
     """
     scale = scale_of(embedder)
     best = picks[0] if picks else None
+    sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
+    if best and not decision.far and _is_labelled(question, sentence, passages[best.number - 1]):
+        return True
     if decision.far or (best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE):
         return False
-    sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
     if embedder is None or scale is None or not sentence or sentence.startswith("|"):
         return decision.answered and not decision.foreign
     try:
@@ -547,6 +558,21 @@ def is_clear(
         return near >= LEAST_FOREIGN
     least = LEAST_WITH_SENTENCE_UNSPACED.get(language(question), LEAST_WITH_SENTENCE)
     return decision.score + SENTENCE_WEIGHT * near >= least
+
+
+_ADNOMINAL = re.compile(r"(?<=[가-힣]{2})(?:한|된|하는|되는|할|될)\b")
+
+
+def _is_labelled(question: str, sentence: str, passage: Passage) -> bool:
+    """Return True for a line whose label has the question's subject, but for what its title tells.
+
+    >>> minutes = Passage("c", "d", "회의록.md", "", None, "회의록", 0, 9, "불참: 최유진")
+    >>> _is_labelled("회의에 불참한 사람은 누구인가요?", "- 불참: 최유진", minutes)
+    True
+    """
+    label = frozenset(tokens(label_of(sentence)))
+    subject = _subject(_ADNOMINAL.sub("", question)) - _title(passage)
+    return bool(subject) and subject <= label
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:

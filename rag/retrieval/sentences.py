@@ -85,6 +85,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 _HEADING_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]([^\n]*)")
 _VALUE = re.compile(r"[:：][^:：]*\d")
+_LABEL = re.compile(r"[ \t]*(?:[-*•+・]|\d{1,2}[.)])?[ \t]*\**([^\n:：|]{1,24}?)\**[ \t]*[:：]\**[ \t]*\S")
 _STATEMENT_END = re.compile(r"[.!。！][\s#*]*\Z")
 SHORTEST_STATEMENT = 25  # width of a heading that is a sentence
 MOST = 6  # sentences of an answer: the best one, and five
@@ -108,6 +109,7 @@ WEIGHTS = {
     "place": 1.3,
     "reason": 1.4,
     "definition": 6.0,
+    "label": 6.0,
     "amount": 3.0,
     "subject": 6.0,
     "period": 3.0,
@@ -226,6 +228,16 @@ def extract(
             frozenset(scorer.weight),
         )
     ]
+
+
+def label_of(text: str) -> str:
+    """Return the label of a line that states a value after it; empty for another one.
+
+    >>> [label_of(text) for text in ("- 欠席者: 山本", "Absent: Lee", "It opens at 9:30.", "| a: b |")]
+    ['欠席者', 'Absent', '', '']
+    """
+    found = _LABEL.match(text)
+    return found[1] if found and not found[1][-1].isdigit() else ""
 
 
 def _states(heading: str) -> bool:
@@ -563,6 +575,7 @@ class _Scorer:
             "after": self._holds(self._beside(at, 1) - unit.said),
             "rank": 1 / unit.number,
             "row": self._row_scores.get((unit.number, unit.start), 0.0),
+            "label": 0.0 if unit.is_heading else self._holds(frozenset(tokens(label_of(unit.text)))),
             "period": 0.0 if unit.is_row else self._asked.period_share(unit.text),
             **self._asked.cues(unit.text),
         }
@@ -571,7 +584,7 @@ class _Scorer:
             signs["rank"] *= FIGURE_RANK
             measured = not self._asked.measures or bool(self._asked.measures & unit.said)
             signs["elsewhere"] = float(unit.is_row and not measured)
-        fragment = FRAGMENT if _is_fragment(unit.text) else 0.0
+        fragment = FRAGMENT if _is_fragment(unit.text) and not label_of(unit.text) else 0.0
         other = unit.header and unit.number in self._named and not self._holds(unit.words)
         return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - (OTHER_ROW if other else fragment)
 

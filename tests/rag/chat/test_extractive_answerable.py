@@ -53,6 +53,28 @@ JAPANESE_EXPENSES = """# 経費一覧
 | 2025-06-04 | 中村 | 新幹線 東京-名古屋 | 出張費 | 22600 |
 | 2025-06-18 | 山本 | 会食 | 交際費 | 38500 |
 """
+MINUTES = """# Minutes of the sales meeting
+
+- Present: Ann Lee, Tom Berg, Ida Roth
+- Absent: Karl Stein
+
+Ann Lee hands in the plan by 21 November.
+"""
+KOREAN_MINUTES = """# 주간 영업회의 회의록
+
+- 일시: 2025년 11월 6일(목) 오전 10시
+- 참석자: 김민수 팀장, 이지은 과장, 박준호 대리
+- 불참: 최유진
+
+이지은 과장이 11월 21일까지 개선안을 제출한다.
+"""
+JAPANESE_MINUTES = """# 営業会議 議事録
+
+- 出席者: 佐藤部長、田中課長、鈴木(関西支店)、高橋(経理)
+- 欠席者: 山本
+
+高橋が11月14日までに案内文を作成する。
+"""
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +208,31 @@ def test_no_doubt_is_stated_before_a_sentence_near_to_the_question(
 ):
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
     assert words in told and not told.startswith(tuple(DOUBTFUL.values()))
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "line"),
+    [
+        (MINUTES, "Who was absent from the meeting?", "Absent: Karl Stein"),
+        (KOREAN_MINUTES, "회의에 불참한 사람은 누구인가요?", "불참: 최유진"),
+        (JAPANESE_MINUTES, "欠席したのは誰ですか?", "欠席者: 山本"),
+    ],
+)
+def test_a_line_with_the_label_asked_for_answers_without_a_doubt(
+    embedder: Embedder, text: str, question: str, line: str
+):
+    found = [Passage("c", "d", "a.md", "", None, text.split("\n")[0][2:], 0, len(text), text)]
+    decision = decide(question, found, middle=0.87)
+    picks = extract(question, found, embedder=embedder)
+    assert text[picks[0].best_start : picks[0].best_end] == f"- {line}"
+    assert is_clear(question, found, picks, decision, embedder)
+
+
+def test_a_label_that_says_only_part_of_what_is_asked_for_answers_nothing(embedder: Embedder):
+    question = "불참 신고서의 양식 번호는 무엇인가요?"
+    found = [Passage("c", "d", "a.md", "", None, "회의록", 0, len(KOREAN_MINUTES), KOREAN_MINUTES)]
+    decision, picks = decide(question, found, middle=0.87), extract(question, found, embedder=embedder)
+    assert not is_clear(question, found, picks, decision, embedder)
 
 
 def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library):
