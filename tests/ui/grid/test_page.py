@@ -53,8 +53,8 @@ def dialog(here: Workspace) -> Page:
     """Opens a dialog in each run, as Streamlit does on a page until it is closed."""
     del here
 
-    def opened(module: str, call: str) -> AppTest:
-        at = AppTest.from_string(f"from ui.grid.{module} import *\n{HERE}\n{call}")
+    def opened(call: str) -> AppTest:
+        at = AppTest.from_string(f"from ui.grid.dialogs import *\n{HERE}\n{call}")
         at.default_timeout = 100
         return at.run()
 
@@ -96,7 +96,7 @@ def test_without_grids_there_is_one_sentence_and_one_button(page: Page, leases: 
 
 
 def test_a_grid_is_made_of_a_template(dialog: Page, here: Workspace, leases: list[str]):
-    at = dialog("rows", "new_grid(here, [])")
+    at = dialog("new_grid(here, [])")
     at.text_input(key="grid-new-name").set_value("My leases")
     at.selectbox(key="grid-new-template").set_value("contract")
     at = press(at, "Make the grid")
@@ -107,7 +107,7 @@ def test_a_grid_is_made_of_a_template(dialog: Page, here: Workspace, leases: lis
 
 def test_rows_are_chosen_by_type_and_date_and_later_documents_join(dialog: Page, here: Workspace):
     grid = here.grids.create("Notes", [BEGIN])
-    at = dialog("rows", f"change_rows(here, here.grids.get({grid.id!r}))")
+    at = dialog(f"change_rows(here, here.grids.get({grid.id!r}))")
     assert not at.multiselect(key=f"grid-filter-{grid.id}-types").options
     lease = here.library.add("lease.md", b"# Lease\n\nIt began.")[0].id
     note = here.library.add("note.txt", b"It ended.")[0].id
@@ -127,7 +127,7 @@ def test_documents_that_could_not_be_read_do_not_count_as_rows(
 ):
     broken = here.library.add("broken.pdf", b"%PDF-1.7 nothing")[0].id
     list(here.library.read(broken))
-    at = dialog("rows", "new_grid(here, [])")
+    at = dialog("new_grid(here, [])")
     assert f"all documents ({len(leases)} now)" in " ".join(caption.value for caption in at.caption)
 
 
@@ -237,19 +237,19 @@ def test_a_cell_is_corrected_locked_and_taken_back(page: Page, here: Workspace, 
 
 def test_a_column_is_added_changed_and_deleted(page: Page, dialog: Page, here: Workspace, read: str):
     edit = "grid = here.grids.get('{}'); edit_column(here, grid, [*grid.columns, None][{}])"
-    at = dialog("columns", edit.format(read, 2))
+    at = dialog(edit.format(read, 2))
     at.text_input(key=f"grid-{read}-2-name").set_value("Pets")
     at.selectbox(key=f"grid-{read}-2-kind").set_value("yes_no")
     press(at, "Save")
     pets = here.grids.get(read).columns[-1]
     assert (pets.name, pets.kind) == ("Pets", "yes_no")
-    at = dialog("columns", edit.format(read, 1))
+    at = dialog(edit.format(read, 1))
     at.text_input(key=f"grid-{read}-rent-question").set_value("What is paid each month?")
     press(at, "Save")
     assert here.grids.get(read).column("rent").question == "What is paid each month?"
     at = page("grid", grid=read)
     assert "3 cells are outdated" in words(at) and "Fill 6 cells" in buttons(at)
-    at = dialog("columns", edit.format(read, 2))
+    at = dialog(edit.format(read, 2))
     press(at, "Delete permanently")
     assert [column.id for column in here.grids.get(read).columns] == ["begin", "rent"]
 
