@@ -53,7 +53,7 @@ def _folder_roots(context: ConnectorContext) -> Sequence[str]:
 KINDS: Mapping[str, SourceKind] = {
     "folder": SourceKind(
         N_("Folder"),
-        N_("Files in a folder on the server, with those in its subfolders."),
+        N_("Files in a folder on the computer that runs Footnote, with those in its subfolders."),
         FolderSettings,
         lambda settings, context: FolderSource(settings, _folder_roots(context)),
     ),

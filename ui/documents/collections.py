@@ -170,7 +170,7 @@ def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
             _("Find documents"),
             key=SEARCH,
             icon=":material/search:",
-            placeholder=_("Part of a name or tag"),
+            placeholder=_("Search by name or tag"),
             persist_state="page",
             live="300ms",
         )

@@ -7,7 +7,7 @@ import streamlit as st
 from rag.grid.cells import CellQuote, CellValue, Words, YesNo
 from rag.grid.export import remark
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, ngettext, translated
 from rag.workspace import Workspace
 from storage.records import CitationRecord, CitationStatus, DocumentRecord, PassageRecord
 from ui.chat import evidence_panel
@@ -106,7 +106,7 @@ def _notes(cell: DocumentCell) -> list[str]:
     found = cell.found
     notes = [_("Reading…")] if cell.again else []
     if found is not None and found.total and (found.state != "absent" or cell.corrected is not None):
-        notes.append(_("Read {read} of {total} passages.", read=f"{found.read:,}", total=f"{found.total:,}"))
+        notes.append(_coverage(found.read, found.total))
     if found is not None and found.note and found.state != "failed":
         notes.append(label(translated(found.note), 400))
     if "outdated" in flags(cell):
@@ -114,6 +114,17 @@ def _notes(cell: DocumentCell) -> list[str]:
     if cell.locked:
         notes.append(_("Locked: no run reads this cell again."))
     return notes
+
+
+def _coverage(read: int, total: int) -> str:
+    """Return how much of a document a value was looked for in.
+
+    >>> _coverage(4, 4), _coverage(1, 1), _coverage(20, 1400)
+    ('Read all 4 passages.', 'Read its only passage.', 'Read 20 of 1,400 passages.')
+    """
+    if read == total:
+        return ngettext("Read its only passage.", "Read all {count} passages.", total)
+    return _("Read {read} of {total} passages.", read=f"{read:,}", total=f"{total:,}")
 
 
 def _show_actions(here: Workspace, grid: Grid, row: DocumentRow, cell: DocumentCell) -> None:

@@ -46,7 +46,7 @@ def show_columns(here: Workspace, grid: Grid) -> None:
     """Show the buttons that add a column, and edit each."""
     kind: Literal["primary", "secondary"] = "secondary" if grid.columns else "primary"
     if st.button(_("Add column"), icon=":material/add:", type=kind, key="grid-add-column"):
-        edit_column(here, grid, None)
+        add_column(here, grid)
     with st.popover(_("Columns"), icon=":material/view_column:", type="tertiary", key="grid-columns"):
         for column in grid.columns:
             if st.button(
@@ -69,9 +69,19 @@ def _add_template(here: Workspace, grid: Grid, template: str) -> None:
     here.grids.change(grid.id, columns=[*grid.columns, *new])
 
 
-@dialog(N_("Column"), ":material/view_column:", "medium")
-def edit_column(here: Workspace, grid: Grid, column: Column | None) -> None:
-    """Ask for the fields of a column, a new one where none is given, and keep it."""
+@dialog(N_("Add column"), ":material/view_column:", "medium")
+def add_column(here: Workspace, grid: Grid) -> None:
+    """Ask for the fields of a new column, and keep it."""
+    _show_column(here, grid, None)
+
+
+@dialog(N_("Edit column"), ":material/view_column:", "medium")
+def edit_column(here: Workspace, grid: Grid, column: Column) -> None:
+    """Ask for the fields of a column, and keep it."""
+    _show_column(here, grid, column)
+
+
+def _show_column(here: Workspace, grid: Grid, column: Column | None) -> None:
     before = column or Column("", "")
     typed = _typed_column(before, f"grid-{grid.id}-{before.id or len(grid.columns)}")
     places = len(grid.columns) + (column is None)
@@ -186,7 +196,7 @@ def new_grid(here: Workspace, document_ids: Sequence[str]) -> None:
     template = st.selectbox(
         _("Columns to begin with"),
         ["", *(one.id for one in TEMPLATES)],
-        format_func=lambda id_: find_template(id_).title(language()) if id_ else _("None yet: I add my own"),
+        format_func=lambda id_: find_template(id_).title(language()) if id_ else _("None (add later)"),
         key="grid-new-template",
     )
     if template:

@@ -349,7 +349,7 @@ def show_filters(grid: Grid) -> None:
         st.text_input(
             _("Filter"),
             key=f"grid-words-{grid.id}",
-            placeholder=_("Words, or a limit such as > 1,000"),
+            placeholder=_("Words, or > 1,000"),
             icon=":material/search:",
             live="300ms",
         )

@@ -79,8 +79,8 @@ def _show_reindexing(workspace: Workspace, chosen: str) -> None:
     elif reindex.answering:
         st.caption(
             _(
-                "Changing the model re-indexes everything (about {megabytes} MB). Search keeps working "
-                "meanwhile.",
+                "Changing the embedding model re-indexes everything (about {megabytes} MB). Search keeps "
+                "working meanwhile.",
                 megabytes=f"{reindex.needs() / 1e6:,.0f}",
             )
         )
@@ -366,7 +366,8 @@ def _cost(here: Workspace, *, by_model: bool) -> str:
 _MORE = N_("More passages find more, and take longer.")
 EMBEDDING_MODELS = ["multilingual-e5-small", "all-MiniLM-L6-v2", "use-multilingual"]
 _ANY_EMBEDDING = N_(
-    "Also `openai:<model>`, or any sentence-transformers model. Changing the model re-indexes every document."
+    "Also `openai:<model>`, or any sentence-transformers model. Changing the embedding model re-indexes "
+    "every document."
 )
 LOCAL, REMOTE = N_("On this computer"), N_("On a server")
 

@@ -8,10 +8,10 @@ from ui.settings.page import reindex_progress
 def test_the_page_says_what_a_change_takes_and_which_model_answers_when_it_fails(page, here, monkeypatch):
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_BASE_URL", "http://127.0.0.1:9/v1")  # where nobody listens
     at = page("settings")
-    assert "Changing the model re-indexes" not in words(at)  # nothing is embedded yet
+    assert "Changing the embedding model re-indexes" not in words(at)  # nothing is embedded yet
     put(here.library, 1)
     at = page("settings")
-    assert "Changing the model re-indexes everything (about 1 MB)" in words(at)
+    assert "Changing the embedding model re-indexes everything (about 1 MB)" in words(at)
     assert "Search keeps working" in words(at)
 
     services.services().change({"embedding_model": "openai:none"})
