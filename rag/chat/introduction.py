@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
+from pathlib import PurePath
 
 from rag.chat.answer import Done
 from rag.chat.pipeline import RagPipeline
@@ -89,9 +90,9 @@ def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord
     asked: set[str] = set()
     spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
     found = chain(
-        _in_turn(chunks, sentence_questions),
-        ((heading_question(chunk.heading, chunk.text, spoken), chunk) for chunk in chunks),
-        _in_turn(chunks, table_questions),
+        _in_turn(chunks, lambda chunk: sentence_questions(chunk.text, _above(chunk))),
+        ((heading_question(_above(chunk), chunk.text, spoken), chunk) for chunk in chunks if chunk.heading),
+        _in_turn(chunks, lambda chunk: table_questions(chunk.text)),
     )
     for question, chunk in found:
         if question and question.casefold() not in asked:
@@ -99,11 +100,16 @@ def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord
             yield question, chunk
 
 
+def _above(chunk: ChunkRecord) -> str:
+    """Return the headings above a chunk, the name of its document first."""
+    return " > ".join(filter(None, (PurePath(chunk.document).stem, chunk.heading)))
+
+
 def _in_turn(
-    chunks: Sequence[ChunkRecord], make: Callable[[str], Iterable[NaturalQuestion]]
+    chunks: Sequence[ChunkRecord], make: Callable[[ChunkRecord], Iterable[NaturalQuestion]]
 ) -> Iterator[tuple[str, ChunkRecord]]:
     """Yield the first question of each chunk, then the second of each."""
-    each = [[(found.text, chunk) for found in make(chunk.text)] for chunk in chunks]
+    each = [[(found.text, chunk) for found in make(chunk)] for chunk in chunks]
     return (pair for turn in zip_longest(*each) for pair in turn if pair is not None)
 
 

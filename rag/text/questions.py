@@ -26,17 +26,20 @@ class NaturalQuestion:
     end: int
 
 
-def sentence_questions(text: str) -> Iterator[NaturalQuestion]:
-    """Yield questions that sentences of a passage answer.
+def sentence_questions(text: str, heading: str = "") -> Iterator[NaturalQuestion]:
+    """Yield questions that sentences of a passage answer, understood without it.
 
     >>> [found.text for found in sentence_questions("The castle of Aldenburg was built in 1432.")]
     ['When was the castle of Aldenburg built?']
+    >>> [found.text for found in sentence_questions("원인은 물류센터 이전이다.", "회의록 > 안건 1 배송 지연")]
+    ['배송 지연의 원인은 무엇입니까?']
     """
-    asked = _ASKED.get(language(text), _ask_english)
+    spoken = language(text)
+    asked = _ASKED.get(spoken, _ask_english)
     for start, end in sentences(text):
         said = " ".join(text[start:end].split())
         fit = SHORTEST_SENTENCE <= end - start <= LONGEST_SENTENCE and not _NO_PROSE.search(said)
-        question = asked(said, text) if fit else ""
+        question = _understood(asked(said, text), heading, spoken) if fit else ""
         if 0 < len(question) <= LONGEST:
             yield NaturalQuestion(question, start, end)
 
@@ -59,7 +62,10 @@ def heading_question(heading: str, text: str, document_language: str = "en") -> 
     >>> heading_question("Report > Share repurchases", "The company bought shares.")
     'What does the document say about share repurchases?'
     """
-    subject = _NUMBERED.sub("", " ".join(heading.rpartition(" > ")[2].split()))
+    above, _, last = heading.rpartition(" > ")
+    subject = _NUMBERED.sub("", " ".join(last.split()))
+    if general := _GENERAL_HEADING.fullmatch(subject):
+        subject = _of(above, subject, "ko" if general["ko"] else "ja" if general["ja"] else "en")
     loud = subject.isupper() and len(subject.split()) > MOST_LOUD
     if loud or not 3 < len(subject) <= LONGEST_SUBJECT or not _SUBJECT_ONLY.fullmatch(subject):
         return ""
@@ -68,6 +74,66 @@ def heading_question(heading: str, text: str, document_language: str = "en") -> 
     return form.format(heading=small)
 
 
+def _understood(question: str, heading: str, spoken: str) -> str:
+    """Return a question with the heading above where its subject is one general noun.
+
+    Nothing where no heading says more, and nothing of a bare period.
+
+    >>> _understood("原因とは何ですか。", "議事録 > 議題1 納期遅延", "ja")
+    '納期遅延の原因は何ですか。'
+    >>> _understood("第3四半期とは何ですか。", "業績報告", "ja")
+    ''
+    """
+    found = _BARE.get(spoken, _BARE["en"]).match(question)
+    if found is None:
+        return question
+    return _of(heading, question, spoken) if found["general"] else ""
+
+
+def _of(heading: str, asked: str, spoken: str) -> str:
+    """Return what is asked with the last heading before it; nothing where that does not say of what."""
+    above = _about(heading.rpartition(" > ")[2])
+    if not _LETTERS[spoken].search(above):
+        return ""
+    if spoken == "ja":
+        return f"{above}の{asked.replace('とは何', 'は何')}"
+    if spoken == "ko":
+        return f"{above}의 {asked}"
+    return f"{asked[:-1]} of {_small(above)}?" if asked.endswith("?") else ""
+
+
+def _about(heading: str) -> str:
+    """Return the name in a heading without its number; nothing of a general noun or of what is no name.
+
+    >>> _about("議題1 納期遅延"), _about("第3条（賃料）"), _about("概要"), _about("scan_001")
+    ('納期遅延', '賃料', '', '')
+    """
+    name = _HEADING_NUMBER.sub("", " ".join(heading.split())).strip("（）()「」『』[] ")
+    if not 2 <= len(name) <= LONGEST_ABOUT or _GENERAL_HEADING.fullmatch(name) or _NO_NAME.search(name):
+        return ""
+    return name
+
+
+_LETTERS = {"en": re.compile("[A-Za-z]{3}"), "ko": re.compile("[가-힣]"), "ja": re.compile("[ぁ-ヺ一-鿿]")}
+LONGEST_ABOUT = 30  # characters of a heading in a question
+_HEADING_NUMBER = re.compile(
+    r"^(?:(?:議題|議案|付録|別紙|안건|의안|부록|별첨|제|第|Item|Part|Chapter|Section|Topic|Appendix)? ?"
+    r"[\d一二三四五六七八九十]+(?:[.-]\d+)*(?:条|章|節|項|조|장|절|항)?(?: ?[.)）:：、])?(?:\s+|(?=[（(])))+",
+    re.I,
+)
+_NO_NAME = re.compile(r"[_。、,!?？！:：|/\\]|^\W*\d[\d\W]*$|(?:です|ます|した|する|다|까)$")
+_GENERAL = {
+    "en": "cause|reason|result|purpose|aim|goal|method|summary|overview|outlook|background|introduction"
+    "|conclusion|discussion|agenda|risk|deadline|period|date|place|condition|status|effect|impact|amount"
+    "|total|number|plan|step|problem|issue|solution|measure|budget|price|fee",
+    "ko": "원인|이유|결과|목적|목표|방법|대책|개요|요약|배경|내용|전망|위험|리스크|기간|기한|마감|일시|장소"
+    "|조건|상황|영향|금액|비용|합계|계획|문제|문제점|과제|대상|결론|서론|개선안|예산|가격|수량",
+    "ja": "原因|理由|結果|目的|目標|方法|対策|概要|要約|背景|内容|見通し|概況|リスク|期間|期限|期日|締切|日時"
+    "|場所|条件|状況|影響|金額|費用|合計|計画|問題|問題点|課題|対象|結論|序論|改善策|予算|価格|数量",
+}
+_GENERAL_HEADING = re.compile(
+    rf"(?:the )?(?P<en>(?:{_GENERAL['en']})s?)|(?P<ko>{_GENERAL['ko']})|(?P<ja>{_GENERAL['ja']})", re.I
+)
 _NUMBERED = re.compile(r"^(?:Note|Item|Part|Chapter|Section)\s+\w+\s*[-–—.:]*\s*", re.I)
 LONGEST_SUBJECT = 60  # characters of a heading
 MOST_LOUD = 2  # words of a heading in capitals: more are the title page
@@ -582,6 +648,16 @@ def _of_cell_japanese(cell: _Cell) -> str:
     if not is_measure or _JAPANESE_NO_MEASURE.search(what) or _JAPANESE_PERIOD.fullmatch(what):
         return ""
     return f"{when}の{what}は{'いくら' if is_sum else 'どのくらい'}ですか。"
+
+
+_BARE = {
+    "en": re.compile(
+        rf"What (?:is|was|are|were) (?:the )?(?:(?P<general>(?:{_GENERAL['en']})s?)|(?:{_PERIOD.pattern}))\?",
+        re.I,
+    ),
+    "ko": re.compile(rf"(?:(?P<general>{_GENERAL['ko']})|(?:{_KOREAN_PERIOD.pattern}))[은는이가] "),
+    "ja": re.compile(rf"(?:(?P<general>{_GENERAL['ja']})|(?:{_JAPANESE_PERIOD.pattern}))(?:とは|は)"),
+}
 
 
 _OF_CELL: dict[str, Callable[[_Cell], str]] = {

@@ -63,6 +63,50 @@ def test_a_sentence_that_only_its_context_makes_clear_gives_no_question(sentence
     assert list(sentence_questions(sentence)) == []
 
 
+@pytest.mark.parametrize(
+    ("heading", "sentence", "question"),
+    [
+        (
+            "営業会議 議事録 > 議題1 オフィス家具の納期遅延",
+            "原因は倉庫の移転に伴う入荷の遅れである。",
+            "オフィス家具の納期遅延の原因は何ですか。",
+        ),
+        (
+            "주간회의 > 안건 1 가구 배송 지연",
+            "원인은 물류센터 이전이다.",
+            "가구 배송 지연의 원인은 무엇입니까?",
+        ),
+        ("Late deliveries", "The cause is a move of the house.", "What is the cause of late deliveries?"),
+        ("納期遅延", "原因は倉庫の移転に伴う入荷の遅れである。", "納期遅延の原因は何ですか。"),
+    ],
+)
+def test_a_general_noun_is_asked_for_with_the_heading_above_it(heading: str, sentence: str, question: str):
+    assert "".join(found.text for found in sentence_questions(sentence, heading)) == question
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "原因は倉庫の移転に伴う入荷の遅れである。",
+        "第3四半期は大型案件の検収が12月に集中する見込みである。",
+        "원인은 물류센터 이전이다.",
+        "3분기는 대형 사업의 검수가 몰리는 시기이다.",
+        "The cause is a move of the warehouse.",
+        "The total was 1,204 in that year.",
+    ],
+)
+@pytest.mark.parametrize("heading", ["", "概要", "scan_001 > 결과"])
+def test_a_general_noun_or_a_period_alone_gives_no_question(sentence: str, heading: str):
+    assert list(sentence_questions(sentence, heading)) == []
+
+
+def test_a_general_heading_is_asked_about_with_the_one_above_it():
+    assert heading_question("業績報告 > リスク", "文具部門の利益率を下げるおそれがある。") == (
+        "「業績報告のリスク」には何が書かれていますか。"
+    )
+    assert heading_question("リスク", "文具部門の利益率を下げるおそれがある。") == ""
+
+
 def test_a_beginning_is_written_small_where_the_text_writes_it_small():
     text = "Gross margin was 74.0% in the quarter. A year before, gross margin was lower."
     first, *_ = sentence_questions(text)
