@@ -34,8 +34,9 @@ def show_newest(
 ) -> None:
     """Introduce the newest document of which there is something to say, if it was added a short time ago.
 
-    Up to three that were added at once have a line each. Where there is none, the newest of all says why it
-    could not be read, for some minutes, unless it is one of those `told` of elsewhere on the page.
+    Up to three that were added at once have a line each, and a last line counts all other documents. Where
+    there is none, the newest of all says why it could not be read, for some minutes, unless it is one of
+    those `told` of elsewhere on the page.
     """
     new = [record for record in records if record.replaces is None and _age(record) < NEW][:CONSIDERED]
     readable = (one for one in new if _can_introduce(one, here))
@@ -51,6 +52,15 @@ def show_newest(
             _show_together(shown, here, open_document)
         else:
             show(chosen, here, open_document)
+        _show_rest(records, shown)
+
+
+def _show_rest(records: Sequence[DocumentRecord], shown: Sequence[DocumentRecord]) -> None:
+    """Show the way to the documents that are not introduced, with their number."""
+    rest = sum(one.state != "refused" and one not in shown for one in records)
+    if rest:
+        named = ngettext("and {count} more document", "and {count} more documents", rest)
+        st.page_link(pages.LIBRARY, label=named, icon=":material/library_books:")
 
 
 def show_only(records: Sequence[DocumentRecord], here: Workspace, open_document: Open) -> None:
@@ -165,10 +175,11 @@ def _said_of(record: DocumentRecord, here: Workspace) -> tuple[Introduction, str
 
 
 def _show_actions(record: DocumentRecord, here: Workspace, open_document: Open | None) -> None:
+    if open_document is None:  # beside the document, whose panel has the button
+        return
     if st.button(_("Summarise"), icon=":material/summarize:", type="tertiary", key="introduction-summarise"):
         summarise(record, here)
-    if open_document is not None:
-        action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
+    action(_("Open document"), "menu_book", "introduction-open", open_document, record.id)
 
 
 def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, making: bool) -> None:

@@ -236,7 +236,8 @@ def _show_head(record: DocumentRecord) -> None:
 
 def _show_actions(record: DocumentRecord, here: Workspace) -> None:
     with st.container(key="document-actions", horizontal=True, gap="small"):
-        if record.chunks and st.button(_("Summarise"), icon=":material/summarize:", key="document-summarise"):
+        summarise = _("Summarise in a new chat")
+        if record.chunks and st.button(summarise, icon=":material/summarize:", key="document-summarise"):
             introduction.summarise(record, here)
         if selection.show_chat([record], key="document"):
             st.switch_page(pages.CHAT)

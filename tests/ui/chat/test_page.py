@@ -291,6 +291,7 @@ def test_files_added_at_once_have_a_line_each_and_questions_of_them_all(page: Pa
     labels = {button.key: button.label for button in at.button if button.key}
     lines = [name for name, id_ in ids.items() if f"introduction-open-{id_}" in labels]
     assert lines == ["crane.md", "tower.md", "gate.md"]  # of those that were read, the newest three
+    assert [link.label for link in at.get("page_link")].count("and 1 more document") == 1
     assert "built in 1999 by a company" in words(at) and "built in 1432" not in words(at)
     asked = [labels[f"introduction-ask-{number}"] for number in range(3)]
     assert [question.split()[3] for question in asked] == ["gate", "tower", "crane"]
