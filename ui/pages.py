@@ -295,11 +295,11 @@ function keepUploaderHint() {
   }
 }
 
-let sought = '';
+let sought = '', cellRead = '';
 
 // What is marked on a page, is cited from a text, or is the match of a search in one, is brought into sight
 // once. The key of a page's image ends with the place of its mark in percent, that of cited words with their
-// citation, that of a searched text with the place of the match.
+// citation, that of a searched text with the place of the match. A cell of a grid opens at its value.
 function seekMark() {
   const marked = document.querySelector(MARKED), image = marked?.querySelector('img');
   const match = marked ? null : document.querySelector(MATCH);
@@ -320,6 +320,8 @@ function seekMark() {
   }
   const panel = (marked || match).closest('.st-key-source-panel');
   if (!panel) return;
+  const cell = panel.querySelector('[class*="st-key-cell-"]')?.className;
+  if (cell && cell !== cellRead) { cellRead = cell; return; }
   const box = (image || match).getBoundingClientRect(), seen = panel.getBoundingClientRect();
   const at = box.top + (image ? box.height * down / 100 : box.height / 2) - seen.top;
   if (at < seen.height / 5 || at > seen.height * 0.9) panel.scrollBy(0, at - seen.height / 2);

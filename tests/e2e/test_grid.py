@@ -191,6 +191,29 @@ def test_a_cell_stays_in_sight_when_the_panel_opens(leases: Server, visit: Visit
     page.wait_for_function(IN_SIGHT)
 
 
+MIXED = """() => {
+  window.mixed = false;
+  new MutationObserver(() => {
+    const text = (part) => document.querySelector(part)?.innerText || '';
+    const named = text('.st-key-source-head').includes('tower.md');
+    if (named && text('.st-key-source-panel').includes('EUR 900')) window.mixed = true;
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def test_a_cell_opens_at_its_value_and_shows_no_words_of_the_cell_before(leases: Server, visit: Visit):
+    visitor = opened(leases, visit, height=420)
+    page, panel = visitor.page, visitor.page.get_by_role("dialog")
+    click(page.get_by_role("button", name="Rent: €900. Verified"), then=panel.get_by_text("EUR 900"))
+    visitor.rested()
+    expect(panel.get_by_role("heading", name="Rent")).to_be_in_viewport()
+    page.evaluate(MIXED)
+    click(page.get_by_role("button", name="Rent: €1,500. Verified"), then=panel.get_by_text("EUR 1,500"))
+    visitor.rested()
+    expect(panel.get_by_role("heading", name="Rent")).to_be_in_viewport()
+    assert page.evaluate("window.mixed") is False
+
+
 @each_way((1440, True))
 def test_axe_finds_nothing_in_a_grid(leases: Server, visit: Visit, width: int, dark: bool):
     visitor = opened(leases, visit, width=width, height=2400, dark=dark)

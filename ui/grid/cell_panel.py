@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from rag.grid.cells import CellQuote, CellValue, Words, YesNo
 from rag.grid.export import remark
@@ -19,7 +20,7 @@ from ui.grid.table import cell_id
 from ui.grid.view import SIGNS, flags, mark, shown_value, typed_form, typed_value, value_hint
 
 PARAMETER = "cell"
-_QUOTE = "grid-quote"
+_QUOTE, _SHOWN = "grid-quote", "grid-cell-shown"
 _CITED: dict[str, CitationStatus] = {"verified": "verified", "differs": "differs"}
 _EXPLAINED = {
     "verified": N_("The quote below says it."),
@@ -54,12 +55,20 @@ def show_chosen(here: Workspace, grid: Grid) -> None:
         st.toast(_("Cell not found. Its document or column may have been deleted."))
         close()
         return
-    with st.container(key=PANEL, gap="small"):
+    with _panel(cell), st.container(key=f"cell-{grid.id}-{cell_id(cell).replace(':', '-')}", gap="small"):
         _show_head(row, cell, rows)
         _show_cell(cell)
         _show_actions(here, grid, row, cell)
         _show_found(here, grid, cell)
         _show_quotes(here, row, cell)
+
+
+def _panel(cell: DocumentCell) -> DeltaGenerator:
+    """Return the panel, emptied at once where it showed another cell, whose words would stay meanwhile."""
+    key = cell_id(cell)
+    changed = st.session_state.get(_SHOWN) != key
+    st.session_state[_SHOWN] = key
+    return st.empty().container(key=PANEL, gap="small") if changed else st.container(key=PANEL, gap="small")
 
 
 def _show_head(row: DocumentRow, cell: DocumentCell, rows: Sequence[DocumentRow]) -> None:
