@@ -37,7 +37,6 @@ SHOWN = 300  # characters of a quote beside its statement
 MOST_SOURCES = 3  # of a statement that are shown
 JOB, RESULT, TEXT, OPENED = "check-job", "check-result", "check-text", "check-opened"
 PASTED = "Pasted text.md"
-ICONS = {"verified": "check", "differs": "difference", "not found": "remove"}
 FORMS: dict[CheckForm, str] = {
     "docx": N_("Word, with comments"),
     "html": N_("Web page"),
@@ -236,7 +235,7 @@ def _mark(one: CheckedStatement) -> Link | PlainMark:
 
 def _show_statement(one: CheckedStatement) -> None:
     with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
-        st.markdown(f":material/{ICONS[one.status]}: {one.number} · {label(translated(one.remark), 400)}")
+        st.markdown(f"{SIGNS[one.status]} {one.number} · {label(translated(one.remark), 400)}")
         for at, source in enumerate(one.shown[:MOST_SOURCES]):
             st.caption(quoted(label(source.line, SHOWN)))
             st.button(
