@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractContextManager
 from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -61,6 +62,21 @@ def server_answers(url: str) -> bool:
         address = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
         with socket.create_connection(address, timeout=CONNECT_SECONDS):
             return True
+    except (OSError, ValueError):
+        return False
+
+
+def is_off(url: str) -> bool:
+    """Return whether a server on this computer does not run: its port refuses connections."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+        if host != "localhost" and not ip_address(host).is_loopback:
+            return False
+        with socket.create_connection((host, port), timeout=CONNECT_SECONDS):
+            return False
+    except ConnectionRefusedError:
+        return True
     except (OSError, ValueError):
         return False
 

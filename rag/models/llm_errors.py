@@ -103,12 +103,16 @@ def read_connection_error(error: BaseException, *, host: str) -> Failure:
         sentence = N_("There is no host {host}. Correct the model's address in the settings.", host=host)
         return Failure(LLMUnreachable(sentence))
     if any(type(cause).__name__ == "ConnectError" for cause in causes):
-        sentence = N_(
-            "Cannot reach {host}. Is the model's server running? Start it, or correct its address.", host=host
-        )
-        return Failure(LLMUnreachable(sentence), again=True)
+        return Failure(unreachable(host), again=True)
     sentence = N_("The connection to {host} broke off before the answer was complete. Ask again.", host=host)
     return Failure(LLMUnreachable(sentence), again=True)
+
+
+def unreachable(host: str) -> LLMUnreachable:
+    """Return the error of a server that takes no connection."""
+    return LLMUnreachable(
+        N_("Cannot reach {host}. Is the model's server running? Start it, or correct its address.", host=host)
+    )
 
 
 def idle_timeout_error(host: str, seconds: float) -> LLMError:

@@ -19,7 +19,8 @@ import streamlit as st
 
 from rag.errors import LLMError, LLMGarbled, SettingsError
 from rag.i18n import N_, _, joined, language, translated
-from rag.models.llm import LLM
+from rag.models.llm import LLM, is_off
+from rag.models.llm_errors import host_of, unreachable
 from rag.models.local import catalog
 from rag.models.local.catalog import OFFERS, HubModel, ModelChoice, ModelOffer, find_package, size
 from rag.models.local.install import InstallProgress
@@ -361,6 +362,8 @@ def _list_models(
     settings: Settings, changes: Mapping[str, str], wanted: Mapping[str, str]
 ) -> tuple[str, ...]:
     check(settings, wanted)
+    if is_off(changes[URL]):  # said at once: the client takes seconds to import
+        raise unreachable(host_of(changes[URL]))
     with LLM(reached_server(settings, changes, LIST_SECONDS)) as llm, st.spinner(_("Connecting…")):
         models = tuple(filter(None, llm.models()))
     if not models:

@@ -1,6 +1,7 @@
 """The form that connects a model server: on Settings, and as a part of the start page."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -73,6 +74,14 @@ def test_a_server_that_refuses_is_named_until_the_next_attempt_and_nothing_is_ke
     fake.reply(REFUSED)
     assert press(at, "Test and save").error and not saved(tmp_path).exists()
     assert services.services().llm is None
+
+
+def test_a_server_of_this_computer_that_is_off_is_named_before_the_client_is_imported(
+    page: Page, here: Workspace, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    at = press(at_server(page, NOWHERE), "List models")
+    assert at.error[0].value.startswith("Cannot reach `http://127.0.0.1:9`.") and not at.exception
 
 
 def test_a_server_that_is_off_is_saved_without_a_test_on_request(page: Page, here: Workspace, fake: FakeLLM):
