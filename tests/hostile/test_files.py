@@ -27,7 +27,7 @@ REFUSED = {
     "webp of its head": "cannot be opened as an image",
     "pdf whose pages are each other": "holds no text|damaged",
     "pdf with a bomb for a page": "holds no text",
-    "pdf locked in a way nobody knows": "cannot be opened as a PDF",
+    "pdf locked in a way nobody knows": "cannot be opened as a PDF. Save it again",
     "hwp bomb": "unpacks to more than 300 MB",
     "hwp of deep tables": "nested too deeply",
     "ole in a circle": "damaged",

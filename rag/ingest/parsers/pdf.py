@@ -498,7 +498,12 @@ def open_pdf(path: Path) -> OpenedPdf:
     except pypdfium2.PdfiumError as error:
         if "assword" in str(error):
             raise DocumentRefused(LOCKED) from error
-        raise DocumentRefused(N_("is damaged: it cannot be opened as a PDF.")) from error
+        raise DocumentRefused(
+            N_(
+                "is damaged: it cannot be opened as a PDF. Save it again from another program, or add another "
+                "copy of it."
+            )
+        ) from error
 
 
 def readings(
