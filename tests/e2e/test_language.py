@@ -25,6 +25,8 @@ def test_a_browser_is_spoken_to_in_its_language(server: Server, visit: Visit, lo
     page = visit(server.url, locale=locale).page
     expect(page.get_by_role("heading", name=start)).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", code)
+    breaks = {"ko": "keep-all", "ja": "auto-phrase"}[code]
+    expect(page.get_by_role("main").locator("p").first).to_have_css("word-break", breaks)
     expect(page.get_by_placeholder(ask)).to_be_visible()
     expect(page.get_by_role("button", name=choose)).to_be_visible()
     _the_address_stays_english(page, f"{server.url}/library?view=Sources", documents, sources)
