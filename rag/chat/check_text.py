@@ -383,7 +383,7 @@ class _Reading:
         self.failed += 1
         if self.failed == MOST_UNREAD:
             told = N_(
-                "The connected model was no help with the open statements, so it was not asked further."
+                "The connected model could not settle the open statements, so Footnote stopped asking it."
             )
             self.notes[told] = None
             if reply.failure:

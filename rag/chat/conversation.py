@@ -37,8 +37,7 @@ CHECKPOINT_SECONDS = 0.3  # a killed server loses at most this much of a streami
 SHARED_CHECKPOINT_SECONDS = 0.15  # where another process may show it meanwhile, half a second behind
 HISTORY_MESSAGES = 20
 OLDER = N_(
-    "The newest {count} messages of the conversation and its first question were read; "
-    "those between were not.",
+    "Only the first question and the newest {count} messages of the conversation were read.",
     count=HISTORY_MESSAGES,
 )
 CORRECTED = N_("Searched word for word, as you asked.")

@@ -112,7 +112,7 @@ def first_steps(visitor: Visitor) -> Iterator[str]:
     page = visitor.page
     yield "first step"
     click(
-        page.get_by_role("radio", name=re.compile("Install a model|Choose the installed model")),
+        page.get_by_role("radio", name=re.compile("Install a model|Use an installed model")),
         then=page.get_by_text("without a server or key"),
     )
     yield "install"

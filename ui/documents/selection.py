@@ -148,8 +148,8 @@ def _move_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
         )
         st.caption(
             _(
-                "If the collection splits documents into passages of another length, these documents are "
-                "read again, which takes a while."
+                "If you choose a collection with its own passage length, these documents are read again, "
+                "which takes a while."
             )
         )
         if st.form_submit_button(
@@ -211,8 +211,8 @@ def _tag_dialog(records: Sequence[DocumentRecord], here: Workspace) -> None:
         st.text_input(_("New tag"), key=f"tags-new-{key}", max_chars=LONGEST_TAG, placeholder=_("Contract"))
         st.caption(
             _(
-                "A tag is a word of yours, such as a year or a customer. A chat can search the documents "
-                "of a tag."
+                "A tag is any word you choose, such as a year or a customer. A chat can search the documents "
+                "with a tag."
             )
         )
         if st.form_submit_button(

@@ -126,7 +126,7 @@ def model_in_use(settings: Settings) -> str:
     if any(catalog.is_installed(offer, settings.model_cache) for offer in OFFERS):
         return _(
             "No model is connected: Footnote shows matching passages. One is installed: choose "
-            "“Use this model”."
+            "“Use this model” under “On this computer”."
         )
     return _(
         "No model is connected: Footnote shows matching passages. Install one here, or connect any "
@@ -452,7 +452,7 @@ def show_first_model(server: PageServices, *, brief: bool = False) -> None:
 def _install_name(server: PageServices) -> str:
     there = any(catalog.is_installed(offer, server.settings.model_cache) for offer in OFFERS)
     icon, name = (
-        (INSTALLED_ICON, _("Choose the installed model")) if there else (ICONS[INSTALL], translated(INSTALL))
+        (INSTALLED_ICON, _("Use an installed model")) if there else (ICONS[INSTALL], translated(INSTALL))
     )
     return f"{icon} {name}"
 

@@ -114,7 +114,7 @@ def _show_key_form(here: Workspace) -> None:
 
 
 ABOUT_WEBHOOKS = N_(
-    "Footnote can notify other programs, such as n8n, of events. It sends ids and links, no text of yours. "
+    "Footnote can notify other programs, such as n8n, of events. It sends ids and links, never your text. "
     "Each event is signed with a secret, as described by Standard Webhooks."
 )
 EVENT_NAMES: Mapping[WebhookEvent, str] = {

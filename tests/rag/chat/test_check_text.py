@@ -75,7 +75,7 @@ def test_a_model_that_tells_nothing_apart_is_asked_twice_for_a_text_and_that_is_
         assert len(server.readings) == check_text.MOST_UNREAD
     assert not any(one.status == "verified" for one in found.statements)
     assert [note.partition(",")[0] for note in found.notes] == [
-        "The connected model was no help with the open statements"
+        "The connected model could not settle the open statements"
     ]
 
 

@@ -72,7 +72,7 @@ def test_a_model_that_is_there_is_offered_to_be_used_on_the_start_page(empty: Pa
 
     assert "Install a model" in ways()
     lay(empty)
-    assert "Choose the installed model" in ways() and "Install a model" not in ways()
+    assert "Use an installed model" in ways() and "Install a model" not in ways()
 
 
 def test_what_is_left_of_a_download_is_said(empty: Path, page: Page):
