@@ -500,8 +500,8 @@ def open_pdf(path: Path) -> OpenedPdf:
             raise DocumentRefused(LOCKED) from error
         raise DocumentRefused(
             N_(
-                "is damaged: it cannot be opened as a PDF. Save it again from another program, or add another "
-                "copy of it."
+                "is damaged: it cannot be opened as a PDF. Save it again from another program, or add "
+                "another copy of it."
             )
         ) from error
 
