@@ -282,17 +282,28 @@ def _marked(words: str, number: int, question: str) -> str:
 def asked_column(question: str, header: Sequence[str], row: Sequence[str]) -> int:
     """Return the column of a row that a question names by its header, else the first that has words.
 
+    A question for an amount that names none is answered by the only number of a row.
+
     >>> asked_column("How many in 2025?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
     1
     >>> asked_column("How much grain?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
     0
+    >>> asked_column("交通費はいくらですか?", ["日付", "費目", "金額"], ["2025-10-15", "交通費", "12,650"])
+    2
     """
     asked = frozenset(tokens(with_quarter_words(question)))
     named = [len(asked & frozenset(tokens(with_quarter_words(cell)))) for cell in header[: len(row)]]
     best = max(named[1:], default=0)
     if best and named[1:].count(best) == 1:
         return named.index(best, 1)
+    amounts = [at for at, cell in enumerate(row) if _AMOUNT.fullmatch(cell.strip())]
+    if len(amounts) == 1 and _ASKS_AMOUNT.search(question):
+        return amounts[0]
     return next((at for at, cell in enumerate(row) if cell), len(row) - 1)
+
+
+_ASKS_AMOUNT = re.compile(r"\bhow (?:much|many)\b|いくら|何円|얼마|몇 원", re.I)
+_AMOUNT = re.compile(r"[¥￥$€£₩]?\s?\d+(?:,\d{3})*(?:\.\d+)?\s?(?:円|원)?")
 
 
 def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:

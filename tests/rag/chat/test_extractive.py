@@ -105,6 +105,9 @@ def test_the_marker_of_a_row_stands_in_the_column_asked_for_else_beside_its_name
     assert answer.endswith("| Grain a\\|b [1] | 880 | 915 |")
     answer, _ = asked("2024年的 grain?", report.replace("2024", "2024年").replace("2025", "2025年"))
     assert answer.endswith("| 915 [1] |")
+    expenses = "| 日付 | 費目 | 金額(円) |\n|---|---|---|\n| 2025-10-15 | 交通費 | 12650 |\n"
+    answer, _ = asked("交通費はいくらですか?", expenses)
+    assert answer.endswith("| 2025-10-15 | 交通費 | 12650 [1] |")
 
 
 def test_a_cell_is_as_inert_as_a_sentence():
