@@ -233,7 +233,14 @@ def _much(subject: str, found: re.Match[str]) -> str:
     return f"How much {do} {subject} {_SPENT[found['verb']]}?"
 
 
+_THIS_ONE = re.compile(r"the [a-z]+(?: (?:outside|inside|above|below|around|nearby))?")
+
+
 def _what(subject: str, found: re.Match[str]) -> str:
+    if _THIS_ONE.fullmatch(subject) and not _GENERAL_HEADING.fullmatch(
+        subject
+    ):  # "The house is a bungalow.": the one that the document is about
+        return ""
     return f"What {'are' if found['be'] == 'are' else 'is'} {subject}?"
 
 
