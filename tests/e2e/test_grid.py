@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer
 
 from rag.grid.columns import Column
 from rag.services import Services
@@ -21,6 +23,7 @@ from tests.rag.fake_llm import FakeLLM, Reply
 
 Visit = Callable[..., Visitor]
 LEASE = "# Lease\n\nThis lease begins on {day} May 2024. The monthly rent is EUR {rent}. No pets.\n"
+PRINTED = (("barn.pdf", "700"), ("shed.pdf", "800"))
 LEASES = (("castle.md", 1, "1,200"), ("mill.md", 2, "900"), ("tower.md", 3, "1,500"))
 
 
@@ -40,8 +43,21 @@ def leases(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Ser
         columns = [Column("", "Rent", kind="money"), Column("", "Beginning of the lease", kind="date")]
         grid = here.grids.create("Rents", columns, GridScope(documents=added))
         assert here.grid_runs.start(grid.id).wait(60)
+        printed = [here.library.add(name, _printed(rent))[0].id for name, rent in PRINTED]
+        for document in printed:
+            list(here.library.index(document))
+        papers = here.grids.create("Papers", columns[:1], GridScope(documents=printed))
+        assert here.grid_runs.start(papers.id).wait(60)
     with serving(folder) as running:
         yield running
+
+
+def _printed(rent: str) -> bytes:
+    """Return a PDF whose words stand low on its page."""
+    file = io.BytesIO()
+    words = LEASE.format(day=1, rent=rent).replace("# Lease", "")
+    SimpleDocTemplate(file).build([Spacer(1, 480), Paragraph(words, getSampleStyleSheet()["BodyText"])])
+    return file.getvalue()
 
 
 def add(visitor: Visitor) -> None:
@@ -195,20 +211,22 @@ MIXED = """() => {
   window.mixed = false;
   new MutationObserver(() => {
     const text = (part) => document.querySelector(part)?.innerText || '';
-    const named = text('.st-key-source-head').includes('tower.md');
-    if (named && text('.st-key-source-panel').includes('EUR 900')) window.mixed = true;
+    const named = text('.st-key-source-head').includes('shed.pdf');
+    if (named && text('.st-key-source-panel').includes('EUR 700')) window.mixed = true;
   }).observe(document.body, { childList: true, subtree: true, characterData: true });
 }"""
 
 
 def test_a_cell_opens_at_its_value_and_shows_no_words_of_the_cell_before(leases: Server, visit: Visit):
-    visitor = opened(leases, visit, height=420)
+    visitor = visit(leases.url + "/grid", height=420)
     page, panel = visitor.page, visitor.page.get_by_role("dialog")
-    click(page.get_by_role("button", name="Rent: €900. Verified"), then=panel.get_by_text("EUR 900"))
+    cell = page.get_by_role("button", name="Rent: €700")
+    click(page.get_by_role("button", name="Papers"), then=cell)
+    click(cell, then=panel.get_by_text("EUR 700").first)
     visitor.rested()
     expect(panel.get_by_role("heading", name="Rent")).to_be_in_viewport()
     page.evaluate(MIXED)
-    click(page.get_by_role("button", name="Rent: €1,500. Verified"), then=panel.get_by_text("EUR 1,500"))
+    click(page.get_by_role("button", name="Rent: €800"), then=panel.get_by_text("EUR 800").first)
     visitor.rested()
     expect(panel.get_by_role("heading", name="Rent")).to_be_in_viewport()
     assert page.evaluate("window.mixed") is False

@@ -64,11 +64,20 @@ def show_chosen(here: Workspace, grid: Grid) -> None:
 
 
 def _panel(cell: DocumentCell) -> DeltaGenerator:
-    """Return the panel, emptied at once where it showed another cell, whose words would stay meanwhile."""
-    key = cell_id(cell)
-    changed = st.session_state.get(_SHOWN) != key
-    st.session_state[_SHOWN] = key
-    return st.empty().container(key=PANEL, gap="small") if changed else st.container(key=PANEL, gap="small")
+    """Return the panel, in one of two places by turns.
+
+    Streamlit keeps what stood in a place until something else stands there: another cell's words would stay
+    under this one's name while its page is drawn.
+    """
+    before, turn = st.session_state.get(_SHOWN, ("", 0))
+    turn += before != cell_id(cell)
+    st.session_state[_SHOWN] = cell_id(cell), turn
+    if turn % 2:
+        st.empty()
+        return st.container(key=PANEL, gap="small")
+    panel = st.container(key=PANEL, gap="small")
+    st.empty()
+    return panel
 
 
 def _show_head(row: DocumentRow, cell: DocumentCell, rows: Sequence[DocumentRow]) -> None:
