@@ -55,7 +55,10 @@ def show_chosen(here: Workspace, grid: Grid) -> None:
         st.toast(_("Cell not found. Its document or column may have been deleted."))
         close()
         return
-    with _panel(cell), st.container(key=f"cell-{grid.id}-{cell_id(cell).replace(':', '-')}", gap="small"):
+    with (
+        _panel(row.document.id),
+        st.container(key=f"cell-{grid.id}-{cell_id(cell).replace(':', '-')}", gap="small"),
+    ):
         _show_head(row, cell, rows)
         _show_cell(cell)
         _show_actions(here, grid, row, cell)
@@ -63,15 +66,15 @@ def show_chosen(here: Workspace, grid: Grid) -> None:
         _show_quotes(here, row, cell)
 
 
-def _panel(cell: DocumentCell) -> DeltaGenerator:
+def _panel(document_id: str) -> DeltaGenerator:
     """Return the panel, in one of two places by turns.
 
-    Streamlit keeps what stood in a place until something else stands there: another cell's words would stay
-    under this one's name while its page is drawn.
+    Streamlit keeps what stood in a place until something else stands there: another document's words would
+    stay under this one's name while its page is drawn. Within a document the focus stays where it is.
     """
     before, turn = st.session_state.get(_SHOWN, ("", 0))
-    turn += before != cell_id(cell)
-    st.session_state[_SHOWN] = cell_id(cell), turn
+    turn += before != document_id
+    st.session_state[_SHOWN] = document_id, turn
     if turn % 2:
         st.empty()
         return st.container(key=PANEL, gap="small")
