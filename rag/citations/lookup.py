@@ -360,7 +360,8 @@ class TableLookup:
         unit = asked.quantity.unit
         measured = [p for p in fitting if unit in MEASURES and p.cell.quantity.unit]
         measured = measured or [p for p in fitting if unit in MONEY and headed_unit(p.cell.column) == unit]
-        best = self._best(said, asked, measured or fitting, every)
+        tables = {p.table for p in measured}  # of another table nothing is known by this
+        best = self._best(said, asked, [*measured, *(p for p in fitting if p.table not in tables)], every)
         if asked.period is None and not (sure and len(best) > 1):
             latest = _latest_of(best)
             earlier = [p for p in best if p not in latest and _fits(asked.quantity, p, asked.lead)]

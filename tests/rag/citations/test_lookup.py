@@ -444,3 +444,10 @@ VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| �
 def test_each_number_is_of_the_cell_that_its_own_words_name(text: str, claim: str, holds: bool | None):
     found = read(claim, text)
     assert (found and found.holds) == holds
+
+
+def test_a_column_with_a_currency_says_nothing_of_another_table():
+    sales = "単位:百万円\n\n| 部門 | 2024年度Q2 | 2025年度Q2 |\n|---|---|---|\n| 文具 | 438 | 455 |\n| 家具 | 391 | 468 |"
+    spent = "| 日付 | 部署 | 金額(円) |\n|---|---|---|\n| 2025-10-02 | 営業部 | 18,420 |\n| 2025-10-07 | 総務部 | 9,350 |"
+    found = TableLookup([TableText(1, sales), TableText(2, spent)]).read("家具の売上高は486百万円でした。")
+    assert found and (found.holds, found.said) == (False, "468")
