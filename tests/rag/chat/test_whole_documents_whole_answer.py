@@ -128,8 +128,8 @@ COUNTED = """
     [
         ("How many meals were served in spring?", "9,310"),
         ("How many meals are there?", "9,840"),
-        ("How many drills do we have?", "| Cordless drill 18V | 24 |"),
-        ("How many cordless drills are in stock?", "| Cordless drill 18V | 24 |"),
+        ("How many drills do we have?", "| Cordless drill 18V | 24"),
+        ("How many cordless drills are in stock?", "| Cordless drill 18V | 24"),
     ],
 )
 def test_a_number_that_a_table_states_is_quoted_rather_than_its_cells_counted(question: str, told: str):

@@ -503,7 +503,7 @@ def test_open_statements_say_that_they_are_being_checked_until_they_are(page: Pa
             stop.wait(0.01)
         yield None
 
-    job = here._jobs.start(here.owner, f"check:{turn.conversation_id}:{turn.answer_id}", waiting)
+    job = here._jobs.start(here.owner, f"reading:{turn.conversation_id}:{turn.answer_id}", waiting)
     shown = page(chat=turn.conversation_id)
     marks = next(m.value for m in shown.markdown if "employed" in m.value)
     assert "Checking 1 statement…" in words(shown) and "statements verified" not in words(shown)
