@@ -1,9 +1,8 @@
 """Statement reader: asks the connected language model for the words that statements rest on.
 
-The model is asked once per answer, for the statements that the code left open. It only points at words:
-what is not in the passages is discarded, and `Checker.supported_by` decides if the words say the statement.
-
-Second check of an answer: a reader's quotes for its open statements, judged by the checker.
+The model is asked once per answer, for the statements that the code left open, and for some controls. It only
+points at words: what is not in the passages is discarded, and `Checker.supported_by` decides whether numbers,
+names and the other facts of the words are those of the statement.
 """
 
 import logging
@@ -25,6 +24,8 @@ from rag.models.protocol import LanguageModel
 from rag.passage import Passage, quotable
 from rag.text.normalize import NormalizedText, normalize, normalize_with_offsets
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced, unfenced
+
+log = logging.getLogger(__name__)
 
 READER = """\
 You look up evidence. You get passages quoted from documents, and statements that a model wrote about them. \
@@ -266,9 +267,7 @@ def supporting(reply: str, statements: int, passages: Sequence[Passage]) -> Iter
     yield from ((number, list(dict.fromkeys(spans))) for number, spans in found.items() if spans)
 
 
-log = logging.getLogger(__name__)
-
-
+# Second check of an answer
 @dataclass(frozen=True)
 class Checking:
     """Event: the model is asked for the words that so many statements rest on."""
