@@ -1,6 +1,6 @@
 """Access of one request: its caller, their workspace, and the documents that the key lets them search.
 
-Authentication of a request into an owner and what they allow: a personal key, or the local token.
+A caller has a personal key, or the local token.
 """
 
 import hmac

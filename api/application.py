@@ -1,9 +1,4 @@
-"""The HTTP interface, in the server of the pages or in one of its own.
-
-The HTTP interface as one application, and its routes in the server of the pages.
-
-Server of the HTTP interface without the page: `footnote serve --no-ui`.
-"""
+"""The HTTP interface as one application: in the server of the pages, or alone (`footnote serve --no-ui`)."""
 
 import asyncio
 import logging

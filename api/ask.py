@@ -1,10 +1,8 @@
 """Questions over HTTP, in two forms: `POST /api/ask` and OpenAI's chat completions.
 
-`POST /api/ask`: one cited answer, whole or as the stream of its events.
-
-Questions in progress: begun with a request's key, stored as a chat or not, and followed to their end.
-
-OpenAI's chat completions and list of models: for programs that know OpenAI's form and nothing of ours.
+The first gives one cited answer, whole or as the stream of its events; the other is for programs that know
+OpenAI's form and nothing of ours. A question is begun with a request's key, stored as a chat or not, and
+followed to its end.
 """
 
 import json

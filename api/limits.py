@@ -1,8 +1,7 @@
 """Limits of connections, of the heads of requests and of their bodies.
 
-Limits of request bodies: bytes in all, and seconds until the next part and until the end.
-
-Connections of the server, limited in the bytes and seconds of a request's head and the seconds of a read.
+A body is limited in bytes, and in seconds until its next part and until its end; a connection in the bytes
+and seconds of a request's head, and the seconds of a read.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Routes for whoever runs the server, `/healthz`, `/readyz` and `/metrics`; malloc tuning.
 
-Draining: a server that is told to stop says so for a while, and serves as before meanwhile.
+A server that is told to stop says so for a while, and serves as before meanwhile.
 """
 
 import asyncio

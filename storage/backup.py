@@ -1,8 +1,7 @@
 """Backups of a data directory: one tar file with the ledger, the originals and the settings.
 
-With a passphrase the file is encrypted; see storage/encryption.py.
-
-Restore drill: restore a backup into a folder aside, open it, and check all that is in it.
+With a passphrase the file is encrypted; see storage/encryption.py. A drill restores a backup into a folder
+aside, opens it, and checks all that is in it.
 """
 
 import hashlib

@@ -1,12 +1,9 @@
 """Corpus of a pipeline, and the documents of it that a question names.
 
-Corpus: the documents behind a RAG pipeline's retriever.
-
-Scope that a question names itself: the documents of "Apple", of "Q3 2023", "the latest 10-Q", "by Kim".
-
-A document is left out only where what it says of itself differs from what the question names, and another one
-agrees. One that says nothing of the kind is searched. A period chooses among the documents of a series only:
-those of a party, or those whose names differ in a date.
+A question may name the documents of "Apple", of "Q3 2023", "the latest 10-Q", "by Kim". A document is left
+out only where what it says of itself differs from what the question names, and another one agrees. One that
+says nothing of the kind is searched. A period chooses among the documents of a series only: those of a party,
+or those whose names differ in a date.
 """
 
 import re

@@ -5,13 +5,10 @@ named, so that both the search and the reader see them. A question needs no cont
 its embedding, or where its embedding is like those of questions that stand alone, unless its words point back
 ("how much of it").
 
-Periods that a follow-up names by another one: "And the year before?" after a question about 2025.
-
-Follow-ups that name another member of a kind: "And for managers?" after a question about attendants.
-
-The new term takes the place of the old one in the earlier question, which is searched no more. The documents
-tell which one it is: both stand in one column of a table, in its headers or in one list. A term that they do
-not have replaces the nearest one by its vector.
+"And the year before?" after a question about 2025 gets that period. "And for managers?" after a question
+about attendants names another member of a kind: the new term takes the place of the old one in the earlier
+question, which is searched no more. The documents tell which one it is: both stand in one column of a table,
+in its headers or in one list. A term that they do not have replaces the nearest one by its vector.
 """
 
 import json

@@ -2,9 +2,8 @@
 
 Map: of each batch the model is asked for the points that help to answer the question, or for the items that
 it names, with the numbers of their passages. Reduce: the model answers from the points; items are found in
-their passages, merged and counted by code. Citations are those of the passages, never of the notes.
-
-Coverage of an answer: how many passages of its scope were read.
+their passages, merged and counted by code. Citations are those of the passages, never of the notes. The
+answer says how many passages of its scope were read.
 """
 
 import re

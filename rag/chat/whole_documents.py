@@ -1,13 +1,10 @@
 """Questions about whole documents, recognised by rule, and their answers without and with a model.
 
-Questions about a whole document or scope, recognised by rule: overviews, topics, lists and authors.
+They ask for overviews, topics, lists and authors. The patterns are data, one set a language. What names
+documents in a question is left out before it is matched: "What is the AutoGen paper about?" asks for an
+overview.
 
-The patterns are data, one set a language. What names documents in a question is left out before it is
-matched: "What is the AutoGen paper about?" asks for an overview of the AutoGen paper.
-
-Answers about whole documents without a model: overviews, sections, lists, authors, quoted.
-
-Answers about whole documents with a language model, which reads as much of them as the question needs.
+Without a model the answers are quotes. A model reads as much of the documents as the question needs:
 
 | scope | overview | list, count, mentions |
 |---|---|---|

@@ -3,9 +3,8 @@
 A model's markers only hint where to look: every sentence is checked before it counts as verified, and one
 without a marker gets one only where a passage supports it.
 
-Statements of an answer, read from its Markdown: sentences, list items and rows of tables.
-
-Headings, bold lead-ins, header rows, captions, questions, code, and lines that lead to a list state nothing.
+Statements are read from the answer's Markdown: sentences, list items and rows of tables. Headings, bold
+lead-ins, header rows, captions, questions, code, and lines that lead to a list state nothing.
 """
 
 import re

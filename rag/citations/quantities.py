@@ -1,11 +1,9 @@
 # ruff: noqa: E501
 """Quantities and periods of a text, by value.
 
-Quantities: numbers of a text by value, with unit, scale and the precision they are written with.
-
-For English, Korean, Japanese and Chinese; in other languages numbers, percentages and currencies are read.
-
-Periods: dates, quarters, years and spans of months in a text, by value.
+A quantity is a number with unit, scale and the precision it is written with: in English, Korean, Japanese and
+Chinese; in other languages numbers, percentages and currencies. A period is a date, quarter, year or span of
+months.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""The `footnote model`, `backup`, `restore` and `users` commands.
-
-The `footnote migrate` command: move the original files to another place.
-"""
+"""The `footnote model`, `backup`, `restore`, `users` and `migrate` commands."""
 
 import json
 import shutil

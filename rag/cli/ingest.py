@@ -1,6 +1,6 @@
-"""The `footnote ingest`, `reindex`, `sync` and `tree` commands.
+"""The `footnote ingest`, `reindex`, `sync`, `tree` and `work` commands.
 
-The `footnote work` command: reads and embeds the documents that wait in the ledger, without a page.
+`work` reads and embeds the documents that wait in the ledger, without a page.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""The `footnote serve` and `demo` commands: the page, by Streamlit in place of this process, or no page.
+"""The `footnote serve`, `demo` and `mcp` commands.
 
-The `footnote mcp` command: an MCP server on standard input and output, for an agent on this computer.
+The page is served by Streamlit in place of this process. `mcp` is a server on standard input and output, for
+an agent on this computer.
 """
 
 import os

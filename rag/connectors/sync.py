@@ -1,8 +1,7 @@
 """Syncs: one sync of a source, and all of them in the background.
 
-Sync of a source into the library, each item committed by itself, so that it can be continued.
-
-Syncs in the background: on request, by schedule, and when a watched folder has changed.
+Each item is committed by itself, so that a sync can be continued. Syncs run on request, by schedule, and when
+a watched folder has changed.
 """
 
 import hashlib

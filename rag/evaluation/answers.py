@@ -1,11 +1,9 @@
-"""Evaluation of answers without a language model: correct citations, and refused questions.
+"""Evaluation of answers: citations and refusals without a language model, and claims that people judged.
 
-Evaluation of citations: claims with passages and human judgements, read in three forms, and measured.
-
-JSON lines, each of one of these forms: ``{"claim", "passages": [text, ...], "supported": true or false}``;
-WiCE's ``{"claim", "label", "evidence_sentences"}``, where only "supported" counts as it; ExpertQA's
-``{"answers": {system: {"claims": [{"claim_string", "evidence", "support"}]}}}``, where only "Complete" does
-and a claim without evidence or judgement is left out.
+Claims with passages and judgements are JSON lines, each of one of these forms: ``{"claim", "passages": [text,
+...], "supported": true or false}``; WiCE's ``{"claim", "label", "evidence_sentences"}``, where only
+"supported" counts as it; ExpertQA's ``{"answers": {system: {"claims": [{"claim_string", "evidence",
+"support"}]}}}``, where only "Complete" does and a claim without evidence or judgement is left out.
 """
 
 import re

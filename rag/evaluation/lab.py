@@ -1,6 +1,6 @@
 """The lab: question sets over the user's own documents, and background runs of retrievers over them.
 
-One run of the lab: gold passages of the questions, and the retrievers asked side by side.
+A run finds the gold passages of the questions, and asks the retrievers side by side.
 """
 
 import hashlib

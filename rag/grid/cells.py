@@ -1,8 +1,7 @@
-"""Cell of a grid: a value in its type, the quotes behind it, and how far it is confirmed.
+"""Cells of a grid: a value in its type, the quotes behind it, and how far it is confirmed.
 
-Candidates for a cell: values that a document may mean, each with its words, and the choice among them.
-
-Values of cells as text, and the keys that they are compared and sorted by.
+A cell is chosen among candidates, values that a document may mean, each with its words. Its value is shown as
+text, and compared and sorted by a key.
 """
 
 from collections import Counter

@@ -1,9 +1,8 @@
 # ruff: noqa: E501
-"""Column of a grid: a question or typed field that is read from every document.
+"""Columns of a grid: questions or typed fields that are read from every document.
 
-Templates of grids: the columns of contracts, filings, papers, CVs and invoices, in three languages.
-
-Each field also lists the terms by which documents call it (`rag.grid.terms`).
+Templates have the columns of contracts, filings, papers, CVs and invoices, in three languages. Each field
+also lists the terms by which documents call it (`rag.grid.terms`).
 """
 
 from collections.abc import Mapping

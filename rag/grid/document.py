@@ -1,10 +1,9 @@
 # ruff: noqa: E501
 """Document of a grid's row: its text, passages, tables and facts, each read once for all columns.
 
-Labelled values of a document: a value that its layout sets beside a label.
-
-Lines "label: value" and "label    value", rows of tables, blocks of two lines, captions beneath a value,
-clauses with a title, and names that a contract defines: 'X ("the landlord")'.
+A value may stand beside a label by the document's layout: lines "label: value" and "label value", rows of
+tables, blocks of two lines, captions beneath a value, clauses with a title, and names that a contract
+defines: 'X ("the landlord")'.
 """
 
 import re

@@ -2,11 +2,9 @@
 
 The JSON has the form of rag/chat/verify.py, which checks its quotes against the original files.
 
-Content of an export: a grid with its rows at one moment, its quotes numbered, and remarks on its cells.
-
-Workbook of a grid: typed cells with their quotes as comments, links to documents, a sheet of figures.
-
-Corrected cells as cases for `footnote eval citations`: a claim, its quotes, and whether it is right.
+An export holds a grid with its rows at one moment, its quotes numbered, and remarks on its cells. The
+workbook has typed cells with their quotes as comments, links to documents, and a sheet of figures. Corrected
+cells become cases for `footnote eval citations`: a claim, its quotes, and whether it is right.
 """
 
 import base64

@@ -4,12 +4,8 @@
 Rules read what documents say in so many words. Where they are in doubt, and where a column has instructions
 of its own, the connected language model is asked, and what it says is checked.
 
-Dates of a document itself: of its latest revision, and the one that an early line begins or ends with.
-
-Reading of a cell by rules, without a language model.
-
-In this order of trust: what the document says of itself, values under a label, rows of tables in the wanted
-period, sentences that name the field, and the sentence that answers the question best.
+Rules read in this order of trust: what the document says of itself, values under a label, rows of tables in
+the wanted period, sentences that name the field, and the sentence that answers the question best.
 """
 
 import re

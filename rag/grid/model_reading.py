@@ -3,12 +3,8 @@
 
 The model gets passages of the document and returns a value with the words that say it. The words are located,
 the value is read from them by the same code as without a model, and it is verified only where they say it for
-this field.
-
-Request for a cell to a language model, and its reply: a value with the words that say it, as JSON.
-
-The reply is untrusted: it is parsed leniently, bounded, and nothing of it is believed before it is checked
-(rag/grid/model_reading.py).
+this field. The reply, JSON, is untrusted: it is parsed leniently, bounded, and nothing of it is believed
+before it is checked.
 """
 
 import json

@@ -1,13 +1,10 @@
 # ruff: noqa: E501
-"""Plan for a question over a grid: what to filter, group and calculate, as a language model proposes it.
+"""Plans for questions over a grid: a model proposes what to filter, group and calculate, and code does it.
 
 The model gets the columns and the question, and no cell. Its reply is untrusted: a plan is taken only where
-all its columns are there, its operations fit their kinds, and its values are said in the question.
-
-Answers to questions over a grid by a language model's plan, which code runs over the cells.
-
-The model only says what to filter, group and calculate. Every statement is calculated from cells or quotes
-them, as without a model, and where the plan is none, or no cell fits it, the rules answer.
+all its columns are there, its operations fit their kinds, and its values are said in the question. Every
+statement of the answer is calculated from cells or quotes them, as without a model, and where the plan is
+none, or no cell fits it, the rules answer.
 """
 
 import json

@@ -1,10 +1,5 @@
 # ruff: noqa: E501
-"""Values of cells that a document states under a label or in a sentence.
-
-Values of cells under labels and headings that name the field.
-
-Values of cells from sentences that name the field.
-"""
+"""Values of cells that a document states under a label or in a sentence."""
 
 import re
 from collections.abc import Iterator, Sequence

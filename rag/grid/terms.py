@@ -1,17 +1,12 @@
 # ruff: noqa: E501
 """Terms of a column: the words by which documents call what it asks for, found in labels and sentences.
 
-Fields that columns are named after, in any language: those of templates, and some that no template has.
+A column of any grid that is named with a term of a field, in any language, is read by all its terms, so that
+a Korean column finds its row in an English filing.
 
-A column of any grid that is named with a term of a field is read by all its terms, so that a Korean column
-finds its row in an English filing.
-
-Columns that are named after a kind of value alone: a document's own date, its amount, who is responsible.
-
+Other columns are named after a kind of value alone: a document's own date, its amount, who is responsible.
 Such a name says nothing of what the value is of: "Date" with the question "When was it inspected?" asks for
 the day of an inspection. The question's own words, its heads, are then what a statement must name.
-
-Sentences that name a field, and what readings of labels, sentences and answers share.
 """
 
 import re

@@ -1,9 +1,8 @@
 # ruff: noqa: E501
 """Values of cells read from words: dates, money, numbers, options, parts of a list, birth and death.
 
-Shapes of texts that a column asks for: an email address, a telephone number, a link, a number.
-
-Values that a sentence says were replaced: 48 of "raised from £48 to £55" and of "£55 instead of £48".
+Texts are read by the shape that a column asks for: an email address, a telephone number, a link, a number. A
+value that a sentence says was replaced is none: 48 of "raised from £48 to £55" and of "£55 instead of £48".
 """
 
 import re

@@ -1,6 +1,6 @@
-"""BM25 index on tantivy.
+"""BM25 index on tantivy, with the checksums of its files.
 
-Checksums of tantivy's files. Tantivy writes them, and does not read them when it opens an index.
+Tantivy writes them, and does not read them when it opens an index.
 """
 
 import json

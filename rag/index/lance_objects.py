@@ -1,11 +1,8 @@
 """LanceDB: its connections and errors, and tables in an object store.
 
-LanceDB tables in an object store, read from copies of their files on the local disk.
-
-A search that reads a table in the store itself makes tens of requests. Files of a table are written once, so
-a copy needs what is new since the last look, and the newest manifest last.
-
-Connections to LanceDB, and its errors.
+Those are read from copies of their files on the local disk: a search that reads a table in the store itself
+makes tens of requests. Files of a table are written once, so a copy needs what is new since the last look,
+and the newest manifest last.
 """
 
 import logging

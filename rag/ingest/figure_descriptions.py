@@ -1,6 +1,6 @@
 """Descriptions of figures by the connected model, which become passages that are found and never evidence.
 
-Pictures shown to a language model: if it sees them, and a description in plain text.
+Whether a model sees pictures is found out by asking; a description is plain text.
 """
 
 import io

@@ -1,6 +1,6 @@
 """Language model protocol, an adapter for LangChain chat models, and a recording and metering wrapper.
 
-Log-probabilities of an answer's first token, from a chat completion of the openai SDK.
+A model may also give the log-probabilities of an answer's first token.
 """
 
 import math

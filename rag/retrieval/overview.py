@@ -4,9 +4,8 @@ A sentence is worth the weight of its words, those that many others share and no
 length (much as a summary of RAPTOR's tree is chosen); more near the beginning of its document, where it says
 what the section is that it opens, or under a heading that promises an overview; less in what follows the
 signatures, the references or an appendix. Its words are those after the marker of its list item and after the
-lines of a heading that runs into it. Addresses, dates and names alone are no sentence.
-
-Prose in a document: sentences that say something by themselves, told from figures, lists and footers.
+lines of a heading that runs into it. Addresses, dates and names alone are no sentence, nor are figures, lists
+and footers.
 """
 
 import re

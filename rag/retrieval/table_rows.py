@@ -4,11 +4,10 @@ A row says in a few words what a page of prose says in many, so a search by word
 that holds a figure behind the text that discusses it. Rows are therefore compared with the question one by
 one, in more passages than an answer is made from.
 
-Amounts that belong to an answer: rows of tables that a question asks for, and sentences with figures.
-
-"How do inventory levels relate to the strategy?" is answered by the strategy's text and by the inventories'
-row, which says too little to be found by a search. Where documents have tables of figures, they are looked
-for in more passages than an answer is made from: in all of the documents that a question names.
+Amounts belong to some answers, too: "How do inventory levels relate to the strategy?" is answered by the
+strategy's text and by the inventories' row, which says too little to be found by a search. Where documents
+have tables of figures, they are looked for in more passages than an answer is made from: in all of the
+documents that a question names.
 """
 
 import re

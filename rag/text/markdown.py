@@ -1,10 +1,6 @@
-"""Markdown: its headings and title, and clean-up of converted Markdown for quoting.
+"""Markdown: headings, title and tables of a text, clean-up for quoting, and tables written from cells.
 
-Markdown tables: read from a text, and written from cells.
-
-Markdown tables in a text: their header and rows as cells, each with its exact span.
-
-Tables as Markdown from cells with their places.
+Header and rows of a table are read as cells, each with its exact span.
 """
 
 import re

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Tokenizer for BM25: stemmed words, character bigrams and morphemes.
 
-Content words of a text, uninflected, in English, Korean, Japanese and Chinese.
+Content words are the uninflected ones that say something, in English, Korean, Japanese and Chinese.
 """
 
 import re

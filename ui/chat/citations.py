@@ -1,8 +1,7 @@
 """Citations of a stored answer on the page: markers, and the quotes of an answer without a model.
 
-Citation markers of a stored answer: their links, targets, and the browser bridge that opens them.
-
-Parts of an answer without a model: its best quote, the cards of the others, and text between them.
+Markers are links with targets, which a bridge in the browser opens. An answer without a model is its best
+quote, the cards of the others, and text between them.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Source panel beside the answer: the PDF page, the cited words in context, the next citation.
 
 The quote comes from the stored answer and the document only adds context, so old answers keep their quotes
-when a document is deleted.
-
-Page of a PDF in the source panel: cited words highlighted, other pages, larger.
+when a document is deleted. The page of a PDF is shown with the cited words highlighted, other pages beside
+it, and larger.
 """
 
 from __future__ import annotations

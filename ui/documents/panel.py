@@ -1,8 +1,7 @@
 """Panel that opens any document of the library: its pages or text, and search inside.
 
-About a document: what it says of itself, each fact with the words that it was read from.
-
-Figures of a document in its panel: what a model read from each, and a button to have that done.
+It shows what the document says of itself, each fact with the words that it was read from, and what a model
+read from its figures, with a button to have that done.
 """
 
 import re

@@ -1,9 +1,4 @@
-"""Dialogs of a grid: make one, choose its rows, edit its columns.
-
-Columns of a grid: the list to edit them, and the dialog of one.
-
-Choice of a grid's rows, and the dialogs that make a grid and change its rows.
-"""
+"""Dialogs of a grid: make one, choose its rows, edit its columns."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,8 +1,7 @@
 """Rows of a grid as a person looks at them: filtered, sorted, grouped, without hidden columns.
 
-Values of cells as people read and type them: dates, money and numbers in the page's language.
-
-Filters above the table of a grid, kept per grid in the session, and the legend below it.
+Dates, money and numbers are read and typed in the page's language. The filters above the table are kept per
+grid in the session; a legend stands below it.
 """
 
 import re

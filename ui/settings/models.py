@@ -1,10 +1,7 @@
 """Language models on the settings and start pages: install one, or connect one on a server.
 
-Local models on the settings page: install, use, remove.
-
-Form that connects a model server: list its models, test one, save. For Settings and the start page.
-
-First step on the start page where no language model is connected: install one, connect one, or go on.
+A local model is installed, used and removed; a server's models are listed, one is tested and saved. The start
+page offers both where no model is connected, or to go on with search.
 """
 
 import shutil

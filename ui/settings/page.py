@@ -1,6 +1,6 @@
 """Settings page: language, language model, search, embedding model, weights, reranking, summaries.
 
-Light or dark: the choices of the page's menu, where they are looked for.
+Light or dark is chosen here, too, where it is looked for, beside the page's menu.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """Keys and webhooks for programs, on the Settings page.
 
-Keys for programs, on the Settings page: make one, which is shown once, and revoke it.
-
-Webhooks on the Settings page: make one, whose secret is shown once, enable and remove it.
+A key is made, shown once, and revoked; a webhook is made, its secret shown once, enabled and removed.
 """
 
 from collections.abc import Mapping

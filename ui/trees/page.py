@@ -1,7 +1,4 @@
-"""Trees page: build summary trees and browse them level by level.
-
-Summary tree as a chart and as a list, opened level by level.
-"""
+"""Trees page: build summary trees and browse them level by level, as a chart and as a list."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Files inside of a file: what is attached to a mail, the members of an archive.
 
-ZIP archives of documents: their files one by one, within limits.
+The files of an archive are taken one by one, within limits.
 """
 
 import time

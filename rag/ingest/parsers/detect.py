@@ -1,6 +1,6 @@
 """Detection of a file's kind by its content, and the parser of each kind; other kinds are refused by name.
 
-Author, title and date in a file's properties: those of Office files, web pages and PDF.
+Author, title and date are taken from the properties of Office files, web pages and PDF.
 """
 
 import html

@@ -1,8 +1,7 @@
 """E-mail: EML, MHTML and Outlook's .msg.
 
-EML and MHTML: subject, sender, recipients and date, the body, and what is attached.
-
-Outlook messages (.msg): MAPI properties in an OLE container, as [MS-OXMSG] describes them.
+Read are subject, sender, recipients and date, the body, and what is attached. A .msg has MAPI properties in
+an OLE container, as [MS-OXMSG] describes them.
 """
 
 import email

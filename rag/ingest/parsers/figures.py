@@ -1,10 +1,8 @@
 """Figures of documents: those of PDFs, Word files and presentations.
 
-Figures of Word files and presentations: a line of text in their place, and the picture behind it.
-
-Figures of PDFs: what is drawn beside a caption, cut out when the caption or a mention of it is cited.
-
-The text stays as it is: captions are its own. A picture without a caption is shown with its page only.
+One of a Word file or presentation is a line of text in its place, and the picture behind it. One of a PDF is
+what is drawn beside a caption, cut out when the caption or a mention of it is cited. There the text stays as
+it is: captions are its own. A picture without a caption is shown with its page only.
 """
 
 import io

@@ -1,10 +1,7 @@
 """Hangul documents, HWP 5 and HWPX, as Markdown.
 
-Headings and numbered paragraphs of Hangul documents as Markdown; HWP 5 and HWPX share them.
-
-HWP 5: the records of its streams, as `Hangul Document File Formats 5.0` of Hancom describes them.
-
-HWPX: OWPML (KS X 6101) in a ZIP container.
+HWP 5 has records in streams, as `Hangul Document File Formats 5.0` of Hancom describes them; HWPX has OWPML
+(KS X 6101) in a ZIP container. Both share headings and numbered paragraphs.
 """
 
 import re

@@ -2,8 +2,6 @@
 
 A row of a table is a line with gaps; its figures stand over one another in columns. Headers are the lines
 above that stand over these columns.
-
-Columns of a PDF table: the cells of its rows, and the headers that stand over them.
 """
 
 import re

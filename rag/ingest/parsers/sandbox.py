@@ -1,10 +1,9 @@
 """Sandbox: a child process for a parser, with limits on time and memory, no writing and no network.
 
-Walls of the kernel around a parser: what its process may not do, whatever code runs in it (Linux).
-
-Landlock leaves it the file to parse and its libraries, to read; seccomp takes sockets, other programs, other
-processes and changes of the file tree. Both hold for calls that no audit hook sees, such as those of ctypes,
-and cannot be taken down again. Where a kernel has neither, the limits and hooks of `worker` are what is left.
+On Linux the kernel sets walls around it, whatever code runs in it. Landlock leaves it the file to parse and
+its libraries, to read; seccomp takes sockets, other programs, other processes and changes of the file tree.
+Both hold for calls that no audit hook sees, such as those of ctypes, and cannot be taken down again. Where a
+kernel has neither, the limits and hooks of `worker` are what is left.
 """
 
 import ctypes

@@ -1,9 +1,8 @@
 """Catalogue of local models that can be installed, from a hub or in packages, and those in the cache.
 
-Metadata of a GGUF file: name, context size and memory per token.
-
-The format is docs/gguf.md of github.com/ggml-org/ggml, little-endian. The head is untrusted: anything
-unexpected is an error, and only what is needed is read.
+Name, context size and memory per token are read from a GGUF file. The format is docs/gguf.md of
+github.com/ggml-org/ggml, little-endian. The head is untrusted: anything unexpected is an error, and only what
+is needed is read.
 """
 
 import shutil

@@ -1,8 +1,7 @@
 """Installation of a local model: llama.cpp, the model's file in resumable parts, and a trial answer.
 
-Model files from their makers' repositories on a hub, verified by the hash that the hub states.
-
-The HTTP client is passed in, since this package may not import the one that keeps the SSRF policy.
+Files from their makers' repositories on a hub are verified by the hash that the hub states. The HTTP client
+is passed in, since this package may not import the one that keeps the SSRF policy.
 """
 
 import fcntl

