@@ -1,11 +1,8 @@
-"""Extractive answers: sentences of the documents, and a doubt before them where they may not answer.
-
-Spelling of questions: a word that no passage has is read as one that they have, one slip away.
-"""
+"""Extractive answers: sentences of the documents, and a doubt before them where they may not answer."""
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import log
@@ -31,47 +28,13 @@ from rag.retrieval.sentences import (
     sentence_words,
     substance,
 )
+from rag.retrieval.spelling import corrected
 from rag.text.dates import is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
-from rag.text.language import STOP_WORDS, language, may_share_words
+from rag.text.language import language, may_share_words
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert
 from rag.text.tokenize import Rarity, named_letters, tokens
-
-LEAST_LETTERS = 4  # of a word that is corrected
-_WORD = re.compile(r"[A-Za-z]{4,}")
-
-
-def corrected(question: str, told: Iterable[Collection[str]]) -> str:
-    """Return a question with its misspelt words as the texts spell them; `told` are the texts' tokens.
-
-    >>> corrected("waht is the gros margin", [{"gross", "margin"}])
-    'what is the gross margin'
-    """
-    known = frozenset[str]().union(*told)
-    return _WORD.sub(lambda match: _nearest_spelling(match[0], known), question)
-
-
-def _nearest_spelling(word: str, known: frozenset[str]) -> str:
-    folded = word.casefold()
-    if folded in STOP_WORDS["en"] or not known.isdisjoint(tokens(word, "en")):
-        return word
-    near = [one for one in _one_slip_away(folded) if one in STOP_WORDS["en"] or one in known]
-    return min(near, key=lambda one: (one not in STOP_WORDS["en"], one), default=word)
-
-
-def _one_slip_away(word: str) -> Iterator[str]:
-    """Yield the words with two letters exchanged, one left out, doubled or replaced."""
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    for at in range(len(word)):
-        before, after = word[:at], word[at:]
-        if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
-        if len(word) > LEAST_LETTERS:
-            yield before + after[1:]
-            yield from (before + letter + after[1:] for letter in letters)
-        yield from (before + letter + after for letter in letters if at)
-
 
 _log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.chat.extractive import corrected
+from rag.retrieval.spelling import corrected
 
 TOLD = [{"gross", "margin", "harbour"}]
 
