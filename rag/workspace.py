@@ -19,6 +19,7 @@ from rag.chat.export import FORMS, FormName, export
 from rag.chat.introduction import INTRODUCE, Introduction, introduce
 from rag.chat.pipeline import RagPipeline, validated_question
 from rag.chat.scope import EVERYTHING, Scope, scope_among, scope_of, scope_of_attached
+from rag.citations.reader import Checked, ReaderRecord
 from rag.connectors.base import Source
 from rag.connectors.registry import open_source
 from rag.connectors.ssrf import parse_url
@@ -163,6 +164,7 @@ class Workspace:
         self.grid_runs = GridRuns(self.grids, owner, jobs)
         self.lab = Lab(database, self.library, jobs, lambda: current()[1])
         self._jobs = jobs
+        self._readers = ReaderRecord()
         self._asking = threading.Lock()  # held from the check of the quota to the start of the answer
         self._current, self._other_model = current, other_model
 
@@ -655,13 +657,16 @@ class Workspace:
     def _check(self, turn: TurnRecord) -> None:
         """Start to have the model read for the open statements of a finished answer, if it has any."""
         settings, llm = self._current()
-        if llm is None or reading_seconds(settings) is None:
+        if llm is None or reading_seconds(settings) is None or not self._readers.is_due(llm.settings.model):
             return
-        begun = self._conversation(turn.conversation_id).check
+        model, begun = llm.settings.model, self._conversation(turn.conversation_id).check
 
         def work(cancelled: Cancel) -> Iterator[Any]:
             with suppress(NotFound):  # deleted meanwhile
-                yield from begun(turn.answer_id, cancelled)
+                for event in begun(turn.answer_id, cancelled):
+                    if isinstance(event, Checked):
+                        self._readers.note(model, tested=event.tested)
+                    yield event
 
         with suppress(Cancelled):  # the server is about to stop
             self._jobs.start(self.owner, _check_key(turn.conversation_id, turn.answer_id), work)

@@ -7,7 +7,9 @@ names and the other facts of the words are those of the statement.
 
 import logging
 import re
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -213,6 +215,42 @@ def _unmarked(text: NormalizedText) -> NormalizedText:
     )
 
 
+# Models that cannot read
+MOST_FAILED = 3
+"""Requests in a row in which a model may fail the controls before it is asked seldom."""
+ASKED_AGAIN = 10
+"""Of so many answers such a model is asked about one."""
+
+
+class ReaderRecord:
+    """Record of how models did with the controls, so that one that fails is not asked after each answer.
+
+    >>> record = ReaderRecord()
+    >>> for _ in range(MOST_FAILED):
+    ...     record.note("small", tested=False)
+    >>> [record.is_due("small") for _ in range(ASKED_AGAIN)].count(True), record.is_due("other")
+    (1, True)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._failed: Counter[str] = Counter()
+        self._passed_over: Counter[str] = Counter()
+
+    def note(self, model: str, *, tested: bool) -> None:
+        """Note whether a model told the controls of one request apart."""
+        with self._lock:
+            self._failed[model] = 0 if tested else self._failed[model] + 1
+
+    def is_due(self, model: str) -> bool:
+        """Return True where a model is to be asked about an answer, which counts as one of ASKED_AGAIN."""
+        with self._lock:
+            if self._failed[model] < MOST_FAILED:
+                return True
+            self._passed_over[model] += 1
+            return self._passed_over[model] % ASKED_AGAIN == 0
+
+
 # Request
 @dataclass(frozen=True)
 class StatementReader:
@@ -279,13 +317,15 @@ class Checking:
 class Checked:
     """Event: the answer, which may have gained markers, with its citations after the model's `reply`.
 
-    `note` says what came of it, or why nothing did.
+    `note` says what came of it, or why nothing did. `tested` is False for a model whose words did not count,
+    since it did not tell the controls apart.
     """
 
     text: str
     citations: tuple[Citation, ...]
     note: str
     reply: str = ""
+    tested: bool = True
 
 
 def check(
@@ -312,13 +352,14 @@ def check(
             total=len(told),
         )
     )
-    if reply.text and not reply.tested and not reply.failure:
+    tested = reply.tested or not reply.text
+    if not tested and not reply.failure:
         failed = N_("It did not tell made statements from true ones, so its words did not count.")
         note = f"{note}\n{failed}"
     if reply.failure:
         log.warning("Statements were left as the code found them: %s", reply.failure)
         note = f"{note}\n{reply.failure}"
-    yield Checked(*recite(text, citations, passages, verified), note, reply.text)
+    yield Checked(*recite(text, citations, passages, verified), note, reply.text, tested)
 
 
 def read_evidence(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.citations.reader import MOST_FAILED
 from rag.errors import LimitReached
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, load
@@ -176,6 +177,20 @@ def test_reading_ends_with_a_stop_a_new_question_and_the_chat(here: Workspace, s
         _wait_for_checks(here)
         if how != "delete":
             assert here.conversations.message(turn.answer_id).content == MOAT
+
+
+def test_a_model_that_keeps_failing_the_controls_is_no_longer_asked_after_each_answer(
+    here: Workspace, services: Services
+):
+    with FakeLLM() as server:
+        server.say(*[MOAT] * (MOST_FAILED + 2))
+        server.read(*["none"] * (MOST_FAILED + 2))
+        turn = _open_answer(here, services, server)
+        for _ in range(MOST_FAILED + 1):
+            _wait_for_checks(here)
+            turn = answered(here, turn.conversation_id, "How deep is the moat of Aldenburg?")
+        _wait_for_checks(here)
+        assert len(server.readings) == MOST_FAILED
 
 
 def test_no_model_reads_where_that_is_turned_off(
