@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FILES = ("fit", "second", "third", "fourth-fit", "report", "fourth-report")
+FILES = ("fit", "second", "third", "fourth-fit", "fifth-fit", "report", "fourth-report", "fifth-report")
 STATEMENTS = Path(__file__).parent / "statements"
 KEPT = ("claim", "supported", "kind", "lang")
 

@@ -36,8 +36,10 @@ def document(reference: dict[str, Any]) -> str:
         ("second", 158),
         ("third", 98),
         ("fourth-fit", 68),
+        ("fifth-fit", 80),
         ("report", 150),
         ("fourth-report", 68),
+        ("fifth-report", 80),
     ],
 )
 def test_a_file_holds_complete_and_different_statements(half: str, count: int):
