@@ -31,7 +31,6 @@ import httpx
 from benchmarks.product_steps import environment
 from benchmarks.product_steps.footnote import Footnote
 from benchmarks.product_steps.haiku_rag import HaikuRag
-from benchmarks.product_steps.khoj import Khoj
 from benchmarks.product_steps.open_webui import OpenWebUI
 from benchmarks.product_steps.process import ProductFailed, disk, last_line
 from benchmarks.product_steps.product import SOURCES, Place, Product
@@ -42,9 +41,7 @@ from rag.settings import default_model_cache
 from storage.errors import FootnoteError
 
 T = TypeVar("T")
-PRODUCTS: dict[str, type[Product]] = {
-    kind.name: kind for kind in (Footnote, OpenWebUI, HaikuRag, Khoj, Txtai)
-}
+PRODUCTS: dict[str, type[Product]] = {kind.name: kind for kind in (Footnote, OpenWebUI, HaikuRag, Txtai)}
 
 FAILURES = (
     ProductFailed,
