@@ -7,13 +7,12 @@ document, score), as BEIR lays them out. Each model runs in a process of its own
 """
 
 import argparse
-import csv
 import json
 import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -21,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rag.evaluation.datasets import load
+from rag.evaluation.metrics import ndcg
 from rag.models.embeddings import Embedder, open_embedder
 from rag.models.packaged.catalog import PACKAGED
 from rag.settings import default_model_cache
@@ -59,20 +60,12 @@ class Result:
     ndcg: dict[str, float] = field(default_factory=dict)
 
 
-def ndcg(ranking: Sequence[str], relevant: Mapping[str, int], k: int = 10) -> float:
-    """Return nDCG@k with gain 2^relevance - 1: ["b", "a"] with {"a": 1} -> 1 / log2(3) = 0.63."""
-    discounts = 1 / np.log2(np.arange(2, k + 2))
-    gains = np.array([2.0 ** relevant.get(document, 0) - 1 for document in ranking[:k]])
-    ideal = np.sort([2.0**grade - 1 for grade in relevant.values()])[::-1][:k]
-    return float(gains @ discounts[: len(gains)] / (ideal @ discounts[: len(ideal)]))
-
-
 def measure(spec: str, cache: Path, datasets: Sequence[Path]) -> Result:
     """Open the model and measure it; call it in a fresh process, whose memory is then the model's."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     embedder = open_embedder(spec, cache=cache)
-    load = time.perf_counter() - start
+    opened = time.perf_counter() - start
     chunks = [f"{number}. {PARAGRAPH}" for number in range(CHUNKS)]
     used = [_seconds(lambda: embedder.embed_documents(chunks)) for _ in range(3)]
     asked = [f"Which page says that the {number}th model answers in milliseconds?" for number in range(30)]
@@ -82,7 +75,7 @@ def measure(spec: str, cache: Path, datasets: Sequence[Path]) -> Result:
     return Result(
         model=spec,
         dimension=embedder.dimension,
-        load_s=round(load, 2),
+        load_s=round(opened, 2),
         chunks_per_s=round(CHUNKS / min(wall for wall, _ in used), 1),
         chunks_per_core_s=round(CHUNKS / min(cores for _, cores in used), 1),
         query_ms=round(query * 1000, 1),
@@ -93,16 +86,14 @@ def measure(spec: str, cache: Path, datasets: Sequence[Path]) -> Result:
 
 def quality(embedder: Embedder, folder: Path) -> float:
     """Return mean nDCG@10 of the first questions that have a relevant document."""
-    corpus = dict(_texts(folder / "corpus.jsonl"))
-    relevant = _relevant(folder / "qrels.tsv")
-    asked = [(key, text) for key, text in _texts(folder / "queries.jsonl") if key in relevant][:QUESTIONS]
-    ids = list(corpus)
-    documents = np.array(embedder.embed_documents(list(corpus.values())), np.float32)
+    questions = load(folder, limit=QUESTIONS)
+    ids = [document.id or "" for document in questions.corpus]
+    documents = np.array(embedder.embed_documents([one.page_content for one in questions.corpus]), np.float32)
     scores = []
-    for key, text in asked:
+    for key, text in questions.questions.items():
         nearness = documents @ np.array(embedder.embed_query(text), np.float32)
         ranking = [ids[i] for i in np.argsort(-nearness, kind="stable")[:10]]
-        scores.append(ndcg(ranking, relevant[key]))
+        scores.append(ndcg(ranking, questions.judgements[key], 10))
     return float(np.mean(scores))
 
 
@@ -137,22 +128,6 @@ def _seconds(work: Callable[[], object]) -> tuple[float, float]:
     start, cores = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - start, time.process_time() - cores
-
-
-def _texts(path: Path) -> Iterator[tuple[str, str]]:
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            yield row["_id"], f"{row.get('title', '')} {row['text']}".strip()
-
-
-def _relevant(path: Path) -> dict[str, dict[str, int]]:
-    relevant: dict[str, dict[str, int]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            if int(row["score"]) > 0:
-                relevant.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
-    return relevant
 
 
 if __name__ == "__main__":
