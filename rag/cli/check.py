@@ -8,14 +8,23 @@ from pathlib import Path
 from rag.chat.check_export import CHECK_MEDIA_TYPES, SIGNS, CheckForm, as_json, export_check
 from rag.chat.check_text import CheckedStatement, CheckedText, CheckProgress
 from rag.chat.scope import scope_within
-from rag.cli.common import Commands, Options, ProgressBar, form_of, open_services, print_json, say
+from rag.cli.common import (
+    Commands,
+    Options,
+    ProgressBar,
+    form_of,
+    one_line,
+    open_services,
+    print_json,
+    say,
+    write_file,
+)
 from rag.cli.remote import check_events, running_server
-from rag.errors import DocumentRefused, ExportRefused
+from rag.errors import DocumentRefused
 from rag.factory import make_text_checker
 from rag.i18n import N_, translated
 from rag.ingest.paths import path_text
 from rag.settings import Settings
-from rag.text.normalize import clean
 from storage.errors import DataDirectoryLocked
 
 STANDARD_INPUT = "-"
@@ -108,26 +117,16 @@ def _followed(events: Iterable[CheckProgress | CheckedText], bar: ProgressBar) -
 
 def _write(path: Path, form: CheckForm, checked: CheckedText, content: bytes) -> None:
     made = export_check(checked, form, content)
-    try:
-        path.write_bytes(made.content)
-    except OSError as error:
-        raise ExportRefused(
-            N_("{path} cannot be written ({strerror}).", path=path_text(path), strerror=error.strerror)
-        ) from error
+    write_file(path, made.content)
     if made.note:
         say(made.note)
 
 
 def _lines(one: CheckedStatement) -> list[str]:
-    lines = [f"{SIGNS[one.status]} {_line(one.text)}"]
+    lines = [f"{SIGNS[one.status]} {one_line(one.text, SHOWN)}"]
     if one.remark != "Verified":
-        lines.append(f"    {_line(one.remark)}")
-    return [
-        *lines,
-        *(f"    {_line(translated(source.place))}: “{_line(source.line)}”" for source in one.shown),
-    ]
-
-
-def _line(text: str) -> str:
-    words = " ".join(clean(text).split())
-    return words if len(words) <= SHOWN else words[: SHOWN - 1].rstrip() + "…"
+        lines.append(f"    {one_line(one.remark, SHOWN)}")
+    for source in one.shown:
+        place, quote = one_line(translated(source.place), SHOWN), one_line(source.line, SHOWN)
+        lines.append(f"    {place}: “{quote}”")
+    return lines

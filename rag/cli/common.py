@@ -18,6 +18,7 @@ from rag.ingest.paths import path_text
 from rag.models.packaged.catalog import Model, fetch
 from rag.services import Services
 from rag.settings import LOCAL_OWNER, Settings
+from rag.text.normalize import clean
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Any]  # argparse has no public name for it
@@ -106,6 +107,22 @@ def form_of(path: Path | None, forms: Sequence[Form]) -> Form | None:
     return found
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file; raises ExportRefused where it cannot be written."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise ExportRefused(
+            N_("{path} cannot be written ({strerror}).", path=path_text(path), strerror=error.strerror)
+        ) from error
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text on one line, without control characters and cut to `limit` characters."""
+    words = " ".join(clean(text).split())
+    return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
+
+
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON line."""
     print(json.dumps(value, ensure_ascii=False), flush=True)
@@ -184,14 +201,10 @@ def run_ingest(library: Library, document_id: str, name: str, *, quiet: bool) ->
 
 
 @contextmanager
-def open_library(settings: Settings) -> Iterator[Library]:
-    """Open the local owner's library; raises StorageError, as where the app itself is running."""
-    with open_services(settings) as (_, library):
-        yield library
-
-
-@contextmanager
 def open_services(settings: Settings) -> Iterator[tuple[Services, Library]]:
-    """Open the application, and the local owner's library in it."""
+    """Open the application, and the local owner's library in it.
+
+    Raises StorageError, as where the app itself is running.
+    """
     with closing(Services(settings)) as services, closing(services.library(LOCAL_OWNER)) as library:
         yield services, library

@@ -8,7 +8,7 @@ from typing import get_args
 
 from rag.chat.export import FORMS, FormName, cases, export, to_jsonl
 from rag.chat.verify import CheckedQuote, read_export, verify
-from rag.cli.common import Commands, Options, print_result, say
+from rag.cli.common import Commands, Options, one_line, print_result, say, write_file
 from rag.errors import ExportRefused
 from rag.grid.export import cell_cases
 from rag.i18n import N_
@@ -24,6 +24,7 @@ from storage.events import Kind
 from storage.grids import GridStore
 
 ALL_MESSAGES = 1_000_000  # limit of messages read from a chat
+SHOWN = 60  # characters of a quote on the screen
 
 
 def add_commands(commands: Commands) -> None:
@@ -56,12 +57,7 @@ def _export_command(settings: Settings, options: Options) -> int:
     if options.output is None:
         sys.stdout.write(text)
         return 0
-    try:
-        options.output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ExportRefused(
-            N_("{output} cannot be written ({strerror}).", output=options.output, strerror=error.strerror)
-        ) from error
+    write_file(options.output, text.encode())
     return 0
 
 
@@ -113,8 +109,7 @@ def _feedback(database: Database) -> str:
 def _line(checked: CheckedQuote) -> str:
     quote = checked.quote
     reason = f" ({checked.reason})" if checked.reason else ""
-    words = " ".join(clean(quote.text).split())
-    short = words if len(words) <= 60 else words[:59].rstrip() + "…"
+    short = one_line(quote.text, SHOWN)
     return f"[{quote.number}] {checked.verdict:<15} {clean(quote.document)}: “{short}”{reason}"
 
 

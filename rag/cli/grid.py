@@ -4,26 +4,27 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rag.cli.common import (
     Commands,
     Options,
     ProgressBar,
     form_of,
+    one_line,
     open_services,
     print_json,
     print_result,
     say,
+    write_file,
 )
 from rag.cli.remote import RemoteGrids, running_server
-from rag.errors import ExportRefused, GridRefused
+from rag.errors import GridRefused
 from rag.grid.export import GRID_FORMS, STATE_SIGNS, GridForm
 from rag.grid.spec import GridSpec, kept_columns
 from rag.i18n import N_
 from rag.ingest.paths import path_text
 from rag.settings import LOCAL_OWNER, Settings
-from rag.text.normalize import clean
 from rag.workspace import Workspace
 from storage.errors import DataDirectoryLocked, NotFound
 
@@ -32,30 +33,8 @@ SHOWN = 120  # characters of a value on the screen
 LOOK = 0.2  # seconds between two looks at a run
 
 
-class GridServer(Protocol):
-    """Grids of the local user: of this process, or of the server that runs."""
-
-    def put(self, spec: Mapping[str, Any]) -> str:
-        """Create the grid of a specification, or change the one of its name; return its id."""
-
-    def estimate(self, grid_id: str) -> dict[str, Any]:
-        """Return cells, requests and seconds of a run."""
-
-    def run(self, grid_id: str) -> Iterator[tuple[int, int]]:
-        """Run a grid to its end; yield the cells that are done, of how many."""
-
-    def note(self, grid_id: str) -> str:
-        """Return why the last run ended early, empty where it did not."""
-
-    def exported(self, grid_id: str, form: GridForm) -> bytes:
-        """Return a grid as a file."""
-
-    def list(self) -> list[dict[str, Any]]:
-        """List the grids, with id and name."""
-
-
 class LocalGrids:
-    """Grids in a data directory that this process holds."""
+    """Grids of the local user that this process holds, with the methods of RemoteGrids."""
 
     def __init__(self, workspace: Workspace):
         self._workspace = workspace
@@ -118,7 +97,7 @@ def add_commands(commands: Commands) -> None:
 
 
 @contextmanager
-def _grids(settings: Settings) -> Iterator[GridServer]:
+def _grids(settings: Settings) -> Iterator[LocalGrids | RemoteGrids]:
     try:
         with open_services(settings) as (services, _):
             workspace = services.workspace(LOCAL_OWNER)
@@ -149,7 +128,7 @@ def _run_command(settings: Settings, options: Options) -> int:
                     bar("Reading", done, cells)
         note, told = grids.note(grid_id), json.loads(grids.exported(grid_id, "json"))
         if form is not None:
-            _write(options.out, grids.exported(grid_id, form))
+            write_file(options.out, grids.exported(grid_id, form))
     if note:
         say(note)
     if options.json:
@@ -163,7 +142,7 @@ def _run_command(settings: Settings, options: Options) -> int:
 def _list_command(settings: Settings, options: Options) -> int:
     with _grids(settings) as grids:
         for one in grids.list():
-            print_result(one, f"{one['id']}  {_line(one['name'])}", options)
+            print_result(one, f"{one['id']}  {one_line(one['name'], SHOWN)}", options)
     return 0
 
 
@@ -174,7 +153,7 @@ def _export_command(settings: Settings, options: Options) -> int:
         found = [one for one in there if options.grid in (one["id"], one["name"])]
         if not found:
             raise NotFound(N_("There is no {noun} {id}.", noun="grid", id=repr(options.grid)))
-        _write(options.out, grids.exported(found[0]["id"], form or "json"))
+        write_file(options.out, grids.exported(found[0]["id"], form or "json"))
     return 0
 
 
@@ -190,25 +169,11 @@ def _spec(path: Path) -> dict[str, Any]:
     return dict(fields)
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise ExportRefused(
-            N_("{path} cannot be written ({strerror}).", path=path_text(path), strerror=error.strerror)
-        ) from error
-
-
 def _lines(told: Mapping[str, Any]) -> Iterator[str]:
     names = {column["id"]: column["name"] for column in told["columns"]}
     for row in told["rows"]:
-        yield _line(row["document"])
+        yield one_line(row["document"], SHOWN)
         for cell in row["cells"]:
             sign = STATE_SIGNS["verified" if cell["corrected"] else cell["state"]] or " "
-            yield f"  {sign} {_line(names[cell['column_id']])}: {_line(cell['text'])}"
-    yield from (f"= {_line(figure['sentence'])}" for figure in told["figures"])
-
-
-def _line(text: str) -> str:
-    words = " ".join(clean(text).split())
-    return words if len(words) <= SHOWN else words[: SHOWN - 1].rstrip() + "…"
+            yield f"  {sign} {one_line(names[cell['column_id']], SHOWN)}: {one_line(cell['text'], SHOWN)}"
+    yield from (f"= {one_line(figure['sentence'], SHOWN)}" for figure in told["figures"])

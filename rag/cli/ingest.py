@@ -19,7 +19,6 @@ from rag.cli.common import (
     Commands,
     Options,
     ProgressBar,
-    open_library,
     open_services,
     parse_names,
     positive,
@@ -120,7 +119,7 @@ def add_commands(commands: Commands) -> None:
 def _ingest_command(settings: Settings, options: Options) -> int:
     files = list(iter_files(options.paths))
     try:
-        with open_library(settings) as library:
+        with open_services(settings) as (_, library):
             return _ingest_here(library, files, options)
     except DataDirectoryLocked as locked:
         return _ingest_there(running_server(settings, locked), files, options)
@@ -155,7 +154,7 @@ def _ingest_files(files: Sequence[FoundFile], add: AddOne, options: Options) -> 
 
 
 def _reindex_command(settings: Settings, options: Options) -> int:
-    with open_library(settings) as library:
+    with open_services(settings) as (_, library):
         if options.words:
             library.indexes.words.clear()
             library.indexes.words.recover()
@@ -372,7 +371,7 @@ def _add_tree_command(commands: Commands) -> None:
 
 
 def _tree_command(settings: Settings, options: Options) -> int:
-    with open_library(settings) as library:
+    with open_services(settings) as (_, library):
         library.recover()
         say(f"{library.forest.cost()}.")
         if options.cost:
