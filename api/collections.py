@@ -42,8 +42,7 @@ class CollectionName(BaseModel):
 )
 def collections(access: Reader, limit: Limit = 100, cursor: Cursor = None) -> CollectionPage:
     """List the collections that the key may see, by name."""
-    there = sorted(access.collections(), key=_place)
-    shown, following = page(there, _place, limit, cursor)
+    shown, following = page(access.collections(), lambda one: (one.name, one.id), limit, cursor)
     return CollectionPage(data=[_out(one) for one in shown], next_cursor=following)
 
 
@@ -94,10 +93,6 @@ def delete_collection(collection_id: str, access: Writer) -> None:
     """Delete a collection; its documents stay."""
     access.caller.require_everything()  # its documents are in none afterwards
     access.workspace.library.collections.delete(access.collection(collection_id).id)
-
-
-def _place(record: CollectionRecord) -> tuple[str, str]:
-    return record.name, record.id
 
 
 def _out(record: CollectionRecord) -> CollectionOut:

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from api.access import Reader, Writer
 from api.answers import CitationOut, SourceOut, cited, source
-from api.paging import Cursor, Limit, page
+from api.paging import Cursor, Limit, newest_first, page
 from api.problems import responses
 from rag.chat.export import MEDIA_TYPES, FormName
-from storage.records import AnswerState, ConversationRecord, Message, Role
+from storage.records import AnswerState, Message, Role
 
 router = APIRouter(tags=["conversations"])
 EXPORTED = {
@@ -68,8 +68,7 @@ def conversations(
 ) -> ConversationPage:
     """List the chats, those begun last first."""
     access.caller.require_everything()
-    there = sorted(access.workspace.conversations.list(search), key=_place)
-    shown, following = page(there, _place, limit, cursor)
+    shown, following = page(access.workspace.conversations.list(search), newest_first, limit, cursor)
     return ConversationPage(data=[ConversationOut(**vars(one)) for one in shown], next_cursor=following)
 
 
@@ -126,11 +125,6 @@ def delete_conversation(conversation_id: str, access: Writer) -> None:
     """Delete a chat, and stop its answer in progress."""
     access.caller.require_everything()
     access.workspace.delete_conversation(conversation_id)
-
-
-def _place(record: ConversationRecord) -> tuple[str, str]:
-    """Return a place of the newest first: the later a chat was begun the smaller."""
-    return f"{2**62 - int(record.created.timestamp() * 1e6):020d}", record.id
 
 
 def _message(message: Message) -> MessageOut:

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from api.access import Access, Reader, Writer
 from api.limits import TOO_LARGE_FILE
-from api.paging import Cursor, Limit, page
+from api.paging import Cursor, Limit, newest_first, page
 from api.problems import responses
 from rag.errors import DocumentRefused, ScopeRefused
 from rag.ingest.page_images import WantedPage
@@ -166,7 +166,7 @@ def documents(
         and (inside is None or one.collection_id == inside)
         and state in (None, one.state)
     ]
-    shown, following = page(sorted(there, key=_place), _place, limit, cursor)
+    shown, following = page(there, newest_first, limit, cursor)
     return DocumentPage(data=[document_out(one) for one in shown], next_cursor=following)
 
 
@@ -299,8 +299,3 @@ def _hash(file: IO[bytes], *others: str | None) -> str:
     for piece in _pieces(file):
         digest.update(piece)
     return digest.hexdigest()
-
-
-def _place(record: DocumentRecord) -> tuple[str, str]:
-    """Return a place of the newest first."""
-    return f"{2**62 - int(record.created.timestamp() * 1e6):020d}", record.id

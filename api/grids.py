@@ -12,14 +12,14 @@ from starlette.responses import Response
 
 from api.access import Access, Asker, Names, Reader, Writer
 from api.following import COMMENT, EVENT_STREAM, SILENCE, event_stream, follow, problem_event, sse
-from api.paging import Cursor, Limit, page
+from api.paging import Cursor, Limit, oldest_first, page
 from api.problems import responses
 from rag.grid.ask import MAX_GRID_QUESTION, GridStatement
 from rag.grid.cells import CellState, value_text
 from rag.grid.columns import MAX_INSTRUCTIONS, MAX_NAME, MAX_OPTIONS, MAX_QUESTION, Kind
 from rag.grid.export import GRID_MEDIA_TYPES, GridForm, figure_to_json, quote_to_json, row_to_json
 from rag.grid.figures import disagreements, figures
-from rag.grid.grids import MAX_COLUMNS, DocumentCell, DocumentRow, Grid
+from rag.grid.grids import MAX_COLUMNS, DocumentCell, Grid
 from rag.grid.run import GridProgress
 from rag.grid.spec import GridSpec, NamedScope, columns_from_json, typed_value
 from rag.jobs import Job
@@ -272,8 +272,7 @@ class FiguresOut(BaseModel):
 @router.get("/api/grids", response_model=GridPage, responses=responses(), summary="List grids")
 def grids(access: Reader, limit: Limit = 100, cursor: Cursor = None) -> GridPage:
     """List the grids."""
-    there = sorted(_everything(access).workspace.grids.list(), key=_place)
-    shown, following = page(there, _place, limit, cursor)
+    shown, following = page(_everything(access).workspace.grids.list(), oldest_first, limit, cursor)
     return GridPage(data=[_out(access, one) for one in shown], next_cursor=following)
 
 
@@ -320,8 +319,8 @@ def delete_grid(grid_id: str, access: Writer) -> None:
 )
 def rows(grid_id: str, access: Reader, limit: Limit = 100, cursor: Cursor = None) -> RowPage:
     """Return rows with their cells, in the order of the documents' ids."""
-    there = sorted(_everything(access).workspace.grids.rows(grid_id), key=_place_of_row)
-    shown, following = page(there, _place_of_row, limit, cursor)
+    there = _everything(access).workspace.grids.rows(grid_id)
+    shown, following = page(there, lambda row: (row.document.id, ""), limit, cursor)
     return RowPage(data=[RowOut(**row_to_json(row)) for row in shown], next_cursor=following)
 
 
@@ -498,14 +497,6 @@ def _everything(access: Access) -> Access:
 def _scope(access: Access, named: NamedScope) -> GridScope:
     library = access.workspace.library
     return named.resolved(library.collections, library.documents, access.workspace.tags)
-
-
-def _place(one: Grid) -> tuple[str, str]:
-    return one.created.isoformat(), one.id
-
-
-def _place_of_row(row: DocumentRow) -> tuple[str, str]:
-    return row.document.id, ""
 
 
 def _out(access: Access, one: Grid) -> GridOut:

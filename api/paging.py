@@ -3,8 +3,9 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Query
 
@@ -17,17 +18,39 @@ Cursor = Annotated[
 ]
 
 
-def page(
-    entries: Sequence[T], place: Callable[[T], tuple[str, str]], limit: int, cursor: str | None
-) -> tuple[list[T], str | None]:
-    """Return a page of entries, which are in the order of their places, and the cursor of the next one.
+class Dated(Protocol):
+    """Record with the time at which it was made."""
 
-    >>> first, cursor = page("abc", lambda one: (one, ""), 2, None)
-    >>> first, page("abc", lambda one: (one, ""), 2, cursor)
+    @property
+    def id(self) -> str:
+        """Id, which orders records of the same time."""
+
+    @property
+    def created(self) -> datetime:
+        """Time at which it was made."""
+
+
+def oldest_first(record: Dated) -> tuple[str, str]:
+    """Return the place of a record in a list whose newest one is the last."""
+    return record.created.isoformat(), record.id
+
+
+def newest_first(record: Dated) -> tuple[str, str]:
+    """Return the place of a record in a list whose newest one is the first: the later, the smaller."""
+    return f"{2**62 - int(record.created.timestamp() * 1e6):020d}", record.id
+
+
+def page(
+    entries: Iterable[T], place: Callable[[T], tuple[str, str]], limit: int, cursor: str | None
+) -> tuple[list[T], str | None]:
+    """Return a page of entries in the order of their places, and the cursor of the next one.
+
+    >>> first, cursor = page("cab", lambda one: (one, ""), 2, None)
+    >>> first, page("cab", lambda one: (one, ""), 2, cursor)
     (['a', 'b'], (['c'], None))
     """
     after = None if cursor is None else _place(cursor)
-    rest = [one for one in entries if after is None or place(one) > after]
+    rest = [one for one in sorted(entries, key=place) if after is None or place(one) > after]
     shown = rest[:limit]
     return shown, _cursor(place(shown[-1])) if len(rest) > limit else None
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from api.access import Access, Reader, Writer
-from api.paging import Cursor, Limit, page
+from api.paging import Cursor, Limit, oldest_first, page
 from api.problems import responses
 from storage.records import SourceRecord, SourceState, Tally
 
@@ -38,8 +38,7 @@ class SourcePage(BaseModel):
 def sources(access: Reader, limit: Limit = 100, cursor: Cursor = None) -> SourcePage:
     """List the sources."""
     access.caller.require_everything()
-    there = sorted(access.workspace.syncing.sources.list(), key=_place)
-    shown, following = page(there, _place, limit, cursor)
+    shown, following = page(access.workspace.syncing.sources.list(), oldest_first, limit, cursor)
     tallies = access.workspace.syncing.items.tallies()
     return SourcePage(data=[_out(one, tallies.get(one.id, Tally())) for one in shown], next_cursor=following)
 
@@ -89,10 +88,6 @@ def stop(source_id: str, access: Writer) -> SourceStateOut:
 def _source(access: Access, source_id: str) -> SourceStateOut:
     record = access.workspace.syncing.sources.get(source_id)
     return _out(record, access.workspace.syncing.items.tallies().get(source_id, Tally()))
-
-
-def _place(record: SourceRecord) -> tuple[str, str]:
-    return record.created.isoformat(), record.id
 
 
 def _out(record: SourceRecord, tally: Tally) -> SourceStateOut:
