@@ -852,7 +852,7 @@ class TreeNode(Base):
     end: Mapped[int | None]
     page: Mapped[int | None]
     heading: Mapped[str]
-    weight: Mapped[float]
+    weight: Mapped[float]  # no longer used
     text: Mapped[str]
 
 

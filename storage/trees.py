@@ -43,10 +43,7 @@ class BranchRecord:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """A node: a leaf, level 0, with ``text == canonical[start:end]``, or a summary with children and no span.
-
-    ``weight`` is no longer used.
-    """
+    """A leaf, level 0, with ``text == canonical[start:end]``, or a summary with children and no span."""
 
     id: str
     level: int
@@ -56,7 +53,6 @@ class NodeRecord:
     end: int = 0
     page: int | None = None
     heading: str = ""
-    weight: float = 0.0
     document_id: str | None = None
     document: str = ""
     sha256: str = ""
@@ -90,7 +86,7 @@ def _node_records(session: Session, rows: Sequence[Any]) -> list[NodeRecord]:
 
 
 def _node_values(branch_id: str, position: int, node: NodeRecord) -> dict[str, Any]:
-    values = {"branch_id": branch_id, "position": position, **asdict(node)}
+    values = {"branch_id": branch_id, "position": position, "weight": 0.0, **asdict(node)}
     for name in ("children", "document_id", "document", "sha256"):
         del values[name]
     return values if node.level == 0 else {**values, "start": None, "end": None}

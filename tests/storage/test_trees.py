@@ -23,7 +23,7 @@ def document(database, name="a.txt"):
 
 
 def leaf(id_, start=0, end=4):
-    return NodeRecord(id_, 0, "One.", start=start, end=end, page=2, heading="Ships", weight=1.5)
+    return NodeRecord(id_, 0, "One.", start=start, end=end, page=2, heading="Ships")
 
 
 def summary(id_, *children, level=1):
