@@ -85,25 +85,25 @@ class Backoff:
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._lock = Lock()
-        self._nexttempts: dict[str, int] = {}  # by document
+        self._attempts: dict[str, int] = {}  # by document
         self._failures = 0  # in a row
         self._next: float | None = None  # time of the next retry
 
     def due(self, waiting: Sequence[str]) -> str | None:
         """Return the waiting document to retry now; None while it is not time, or none waits."""
         with self._lock:
-            if set(waiting) - self._nexttempts.keys():
+            if set(waiting) - self._attempts.keys():
                 self._failures, self._next = 0, None
-            self._nexttempts = {document_id: self._nexttempts.get(document_id, 0) for document_id in waiting}
+            self._attempts = {document_id: self._attempts.get(document_id, 0) for document_id in waiting}
             if not waiting:
                 return None
             if self._next is None:
-                self._next = self._clock() + retry_wait(min(self._nexttempts.values()))
+                self._next = self._clock() + retry_wait(min(self._attempts.values()))
                 return None
             if self._clock() < self._next:
                 return None
-            chosen = min(waiting, key=lambda document_id: self._nexttempts[document_id])
-            self._nexttempts[chosen] += 1
+            chosen = min(waiting, key=lambda document_id: self._attempts[document_id])
+            self._attempts[chosen] += 1
             self._failures += 1
             self._next = self._clock() + retry_wait(self._failures)
             return chosen
@@ -112,7 +112,7 @@ class Backoff:
         """Note a success; return once whether others wait, which may continue, too."""
         with self._lock:
             was_waiting, self._next, self._failures = self._next is not None, None, 0
-            return was_waiting and bool(self._nexttempts)
+            return was_waiting and bool(self._attempts)
 
 
 def retry_wait(attempts: int) -> float:
