@@ -25,7 +25,7 @@ from rag.ingest.parsers import ooxml, sandbox
 from rag.ingest.parsers.ooxml import attribute, descendants, local_name, number_attribute
 from rag.ingest.parsers.pdf import open_pdf
 from rag.ingest.parsers.pdf_lines import Line, characters_of, lines_of
-from rag.ingest.parsers.pdf_shapes import Rectangle, device_box, drawn_bounds
+from rag.ingest.parsers.pdf_shapes import Rectangle, device_box, drawn_bounds, union
 from rag.text.markdown import description
 
 _COMPARED = 24  # characters by which a caption is known on its page
@@ -217,7 +217,7 @@ class _Page:
             if _PDF_CAPTION.match(line.text) or not 0 < line.box[1] - last[1] < 1.6 * (last[3] - last[1]):
                 break
             lines.append(line)
-        return _union([line.box for line in lines])
+        return union([line.box for line in lines])
 
     def _limit(self, place: int, caption: Rectangle, captions: Sequence[int], upwards: bool) -> float:
         """Return the height at which the text next to a caption ends, or the page."""
@@ -250,13 +250,13 @@ class _Page:
             and line.box[3] <= band[1] + 1
             and _holds(near, line.box)
         ]
-        return _union([figure, *labels])
+        return union([figure, *labels])
 
 
 def _line_box(sheet: PdfPage, characters: PdfTextPage, line: Line) -> Rectangle:
     stripped = line.text.rstrip()
     ends = line.indices[len(stripped) - len(stripped.lstrip())], line.indices[len(stripped) - 1]
-    return _union([device_box(sheet, characters.get_charbox(index, loose=True), 1) for index in ends])
+    return union([device_box(sheet, characters.get_charbox(index, loose=True), 1) for index in ends])
 
 
 def _is_ground(box: Rectangle, width: float, height: float) -> bool:
@@ -275,9 +275,9 @@ def _overlapping(boxes: Iterable[Rectangle], caption: Rectangle) -> Rectangle | 
     while touching := [box for box in rest if _touch(box, found)]:
         rest = [box for box in rest if not _touch(box, found)]
         chosen += touching
-        found = _union([caption, *chosen])
+        found = union([caption, *chosen])
     solid = any(box[2] - box[0] > _RULE and box[3] - box[1] > _RULE for box in chosen)
-    return _union(chosen) if solid or len(chosen) > 2 else None
+    return union(chosen) if solid or len(chosen) > 2 else None
 
 
 def _begins_alike(line: str, wanted: str) -> bool:
@@ -302,11 +302,6 @@ def _holds(outer: Rectangle, inner: Rectangle) -> bool:
     left, top, right, bottom = outer
     within = left <= inner[0] + 1 and inner[2] - 1 <= right
     return within and top <= inner[1] + 1 and inner[3] - 1 <= bottom
-
-
-def _union(boxes: Sequence[Rectangle]) -> Rectangle:
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 TIMEOUT = 20.0  # seconds: someone waits for the picture

@@ -388,8 +388,7 @@ def read_hwpx(path: Path) -> LoadedDocument:
     ooxml.inspect(path)
     with zipfile.ZipFile(path) as container:
         names = container.namelist()
-        if "META-INF/manifest.xml" in names and b"encryption-data" in container.read("META-INF/manifest.xml"):
-            raise DocumentRefused(LOCKED)
+        ooxml.refuse_encrypted(container)
         sections = sorted(filter(None, map(_HWPX_SECTION.fullmatch, names)), key=lambda found: int(found[1]))
         if not sections:
             raise DocumentRefused(N_("is damaged: the part that holds its text is missing."))

@@ -43,6 +43,13 @@ def inspect(path: Path, *, doctype_allowed: bool = False) -> None:
                 _refuse_declarations(archive, member, forbidden)
 
 
+def refuse_encrypted(container: zipfile.ZipFile) -> None:
+    """Refuse an OpenDocument or HWPX container whose manifest says that its parts are encrypted."""
+    manifest = "META-INF/manifest.xml"
+    if manifest in container.namelist() and b"encryption-data" in container.read(manifest):
+        raise DocumentRefused(LOCKED)
+
+
 def _refuse_declarations(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, forbidden: re.Pattern[bytes]
 ) -> None:

@@ -12,7 +12,7 @@ from rag.ingest.parsers import ooxml
 from rag.ingest.parsers.docx import format_number
 from rag.ingest.parsers.ooxml import attribute, children, descendants, local_name, number_attribute
 from rag.ingest.parsers.plain_text import markdown_document, table_text
-from rag.text.document import LOCKED, LoadedDocument
+from rag.text.document import LoadedDocument
 from rag.text.normalize import canonical
 
 _TYPE = "application/vnd.oasis.opendocument."
@@ -61,8 +61,7 @@ def _body(path: Path, kind: str) -> tuple[Any, "Lists"]:
     ooxml.inspect(path)
     with zipfile.ZipFile(path) as container:
         names = container.namelist()
-        if "META-INF/manifest.xml" in names and b"encryption-data" in container.read("META-INF/manifest.xml"):
-            raise DocumentRefused(LOCKED)
+        ooxml.refuse_encrypted(container)
         if "content.xml" not in names:
             raise DocumentRefused(N_("is damaged: the part that holds its text is missing."))
         content = container.read("content.xml")

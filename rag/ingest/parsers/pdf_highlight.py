@@ -3,7 +3,7 @@
 import io
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import byref, c_double
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from rag.i18n import N_
 from rag.ingest.parsers import sandbox
 from rag.ingest.parsers.pdf import INSERTED, PageText, Span, open_pdf, readings
 from rag.ingest.parsers.pdf_lines import characters_of
-from rag.ingest.parsers.pdf_shapes import Rectangle, device_box
+from rag.ingest.parsers.pdf_shapes import Rectangle, device_box, union
 
 _MAX_SIDE = 4000  # pixels: a poster would otherwise take gigabytes
 
@@ -169,13 +169,13 @@ def _box(
     sheet: PdfPage, characters: PdfTextPage, marked: list[int], line: list[int], size: float, scale: float
 ) -> Rectangle:
     """Return a box as wide as the marked characters' advances and as high as the ink of their line."""
-    along = _union(device_box(sheet, characters.get_charbox(index, loose=True), scale) for index in marked)
+    along = union(device_box(sheet, characters.get_charbox(index, loose=True), scale) for index in marked)
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(characters, marked[0], matrix)
     if min(abs(matrix.a), abs(matrix.b)) > 0.02 * math.hypot(matrix.a, matrix.b):
         return along  # a slanted line has no upright band
     ink = [device_box(sheet, characters.get_charbox(index), scale) for index in line]
-    across = _union([*ink, device_box(sheet, _band(characters, marked[0], size, matrix), scale)])
+    across = union([*ink, device_box(sheet, _band(characters, marked[0], size, matrix), scale)])
     upright = (abs(matrix.b) < abs(matrix.a)) == (sheet.get_rotation() % 180 == 0)
     if upright:
         return along[0], across[1], along[2], across[3]
@@ -191,11 +191,6 @@ def _band(characters: PdfTextPage, index: int, size: float, matrix: pdfium.FS_MA
     xs = (x.value - _BELOW * up[0], x.value + _ABOVE * up[0])
     ys = (y.value - _BELOW * up[1], y.value + _ABOVE * up[1])
     return min(xs), min(ys), max(xs), max(ys)
-
-
-def _union(boxes: Iterable[Rectangle]) -> Rectangle:
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def _picture(sheet: PdfPage, scale: float, boxes: list[Rectangle], framed: list[Rectangle]) -> bytes:

@@ -1,6 +1,6 @@
 """Drawn shapes of PDF pages: thin ones are lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ctypes import PYFUNCTYPE, byref, c_float, c_int, c_uint, c_void_p, cast, sizeof
 from functools import cached_property
 from itertools import repeat
@@ -222,6 +222,12 @@ def turned_box(box: pdfium.FS_RECTF, along: tuple[float, float]) -> tuple[float,
     ]
     xs, ys = zip(*corners, strict=True)
     return min(xs), max(xs), min(ys), max(ys)
+
+
+def union(boxes: Iterable[Rectangle]) -> Rectangle:
+    """Return the smallest rectangle around some."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
 
 
 def device_box(sheet: PdfPage, box: Rectangle, scale: float) -> Rectangle:
