@@ -18,10 +18,10 @@ LARGEST = 256 << 20  # bytes of one answer
 class ApiClient:
     """Requests with a key to the server at `base_url`; each has a connection of its own."""
 
-    def __init__(self, base_url: str, key: str, *, timeout: float = PATIENCE):
+    def __init__(self, base_url: str, key: str):
         """Connect to nothing yet; raises ValueError for what is no address."""
         self._parts = urlsplit(http_address(base_url))
-        self._key, self._timeout = key, timeout
+        self._key = key
 
     def call(
         self,
@@ -108,7 +108,7 @@ class ApiClient:
     def _connection(self) -> http.client.HTTPConnection:
         secure = self._parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        return kind(self._parts.hostname or "", self._parts.port, timeout=self._timeout)
+        return kind(self._parts.hostname or "", self._parts.port, timeout=PATIENCE)
 
     def _refusal(self, response: http.client.HTTPResponse) -> ApiError:
         try:

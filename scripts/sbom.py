@@ -59,11 +59,11 @@ def closure() -> dict[str, set[str]]:
     return graph
 
 
-def pinned_hashes(path: Path = HASHED) -> Mapping[str, list[str]]:
+def pinned_hashes() -> Mapping[str, list[str]]:
     """Return the SHA-256 of the files of each pinned version, by `name==version`."""
     found: dict[str, list[str]] = {}
     current = ""
-    for name, version, sha256 in _PIN.findall(path.read_text(encoding="utf-8") if path.exists() else ""):
+    for name, version, sha256 in _PIN.findall(HASHED.read_text(encoding="utf-8") if HASHED.exists() else ""):
         if name:
             current = f"{canonicalize_name(name)}=={version}"
         else:

@@ -2,7 +2,7 @@
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -84,19 +84,14 @@ def ensure_collection(client: ApiClient, name: str) -> None:
 
 
 def add_file(
-    client: ApiClient,
-    name: str,
-    content: bytes,
-    collection: str | None,
-    *,
-    sleep: Callable[[float], None] = time.sleep,
+    client: ApiClient, name: str, content: bytes, collection: str | None
 ) -> tuple[str, dict[str, Any]]:
     """Add a file and wait until it is read; return what came of adding it, and the document."""
     params = {"name": name, **({"collection": collection} if collection else {})}
     (added,) = client.call("POST", "/api/documents", content=content, params=params)["documents"]
     document = added
     while document["state"] not in ("ready", "refused") and not _failed(document):
-        sleep(LOOK)
+        time.sleep(LOOK)
         document = client.call("GET", f"/api/documents/{added['id']}")
     return added["outcome"], document
 
@@ -128,8 +123,8 @@ class RemoteKeys:
 class RemoteGrids:
     """Grids of the local user at the server that holds the data directory."""
 
-    def __init__(self, client: ApiClient, sleep: Callable[[float], None] = time.sleep):
-        self._client, self._sleep = client, sleep
+    def __init__(self, client: ApiClient):
+        self._client = client
 
     def put(self, spec: Mapping[str, Any]) -> str:
         """Create the grid of a specification, or change the one of its name; return its id."""
@@ -150,7 +145,7 @@ class RemoteGrids:
         grid = self._client.call("POST", f"/api/grids/{grid_id}/run")
         while grid["running"]:
             yield grid["done"], grid["cells"]
-            self._sleep(LOOK)
+            time.sleep(LOOK)
             grid = self._client.call("GET", f"/api/grids/{grid_id}")
 
     def note(self, grid_id: str) -> str:

@@ -152,9 +152,9 @@ class Credentials:
         self._person = person
 
     @classmethod
-    def of_this_machine(cls, person: str = "", file: Path = SECRETS) -> "Credentials":
+    def of_this_machine(cls, person: str = "") -> "Credentials":
         """Return the secrets of this process and its working folder, for one person where people sign in."""
-        return cls(os.environ, file, person)
+        return cls(os.environ, SECRETS, person)
 
     def get(self, name: str) -> SecretStr:
         """Return the secret `name`; raise SourceError, with instructions, where there is none."""

@@ -17,9 +17,11 @@ from rag.text.document import CERTIFIED, EMPTY, LOCKED, WORDLESS, LoadedDocument
 __all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
 
 R = TypeVar("R")
+SECONDS, MEMORY = 60.0, 1 << 30
+"""Limits of a parser: time, and bytes of address space."""
 
 
-def load(path: Path, name: str, *, timeout: float = 60.0, memory: int = 1 << 30) -> LoadedDocument:
+def load(path: Path, name: str, *, timeout: float = SECONDS, memory: int = MEMORY) -> LoadedDocument:
     """Read a file in a child process; its `name` decides on its kind only where the content cannot."""
     return run_to_end(load_steps(path, name, timeout=timeout, memory=memory))
 
@@ -38,8 +40,8 @@ def load_steps(
     path: Path,
     name: str,
     *,
-    timeout: float = 60.0,
-    memory: int = 1 << 30,
+    timeout: float = SECONDS,
+    memory: int = MEMORY,
     tesseract: str = PROGRAM,
     recognition: float = OCR_SECONDS,
     cancelled: Callable[[], bool] = lambda: False,
@@ -97,9 +99,7 @@ def is_final(reason: str) -> bool:
     return reason.endswith((EMPTY, WORDLESS, LOCKED, CERTIFIED))
 
 
-def unpack(
-    name: str, content: Iterable[bytes], *, timeout: float = 60.0, memory: int = 1 << 30
-) -> LoadedDocument | None:
+def unpack(name: str, content: Iterable[bytes]) -> LoadedDocument | None:
     """Return a ZIP archive with its files `attached`, each under the archive's name; None for other files.
 
     The files are not read. Raises DocumentRefused for a damaged archive.
@@ -110,15 +110,15 @@ def unpack(
         path = Path(folder) / "file"
         with path.open("wb") as file:
             file.writelines(content)
-        document = _read(path, name, timeout, memory, called=lambda inside: attached.file_name(name, inside))
+        document = _read(path, name, called=lambda inside: attached.file_name(name, inside))
     return document if document.media_type == attached.MEDIA_TYPE else None
 
 
 def _read(
     path: Path,
     name: str,
-    timeout: float,
-    memory: int,
+    timeout: float = SECONDS,
+    memory: int = MEMORY,
     scratch: Path | None = None,
     called: Callable[[str], str] = str,
 ) -> LoadedDocument:

@@ -82,11 +82,11 @@ def needed_memory(file_bytes: int, read_bytes: int) -> int:
     return int(REARRANGED * file_bytes) + read_bytes + OVERHEAD
 
 
-def free_memory(meminfo: Path = MEMORY) -> int | None:
+def free_memory() -> int | None:
     """Return the bytes of available memory; None on systems other than Linux."""
-    if not meminfo.exists():
+    if not MEMORY.exists():
         return None
-    found = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo.read_text(encoding="ascii"), re.MULTILINE)
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", MEMORY.read_text(encoding="ascii"), re.MULTILINE)
     return int(found[1]) * 1024 if found else None
 
 

@@ -209,15 +209,15 @@ def read_shape(config: bytes) -> BertShape:
 
 
 # SentencePiece Unigram model (the protobuf file sp.model).
-def sentencepiece_tokenizer(model: bytes, *, bos: str = "<s>", eos: str = "</s>") -> "Tokenizer":
-    """Return the tokenizer of an sp.model, with `bos` and `eos` around each text."""
+def sentencepiece_tokenizer(model: bytes) -> "Tokenizer":
+    """Return the tokenizer of an sp.model, with <s> and </s> around each text."""
     from tokenizers import normalizers
     from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
     parsed = ModelProto.FromString(model)
     names = [piece.piece for piece in parsed.pieces]
     steps = [normalizers.Precompiled(parsed.normalizer_spec.precompiled_charsmap), normalizers.Strip()]
-    special = {name: names.index(name) for name in (bos, eos)}
+    special = {name: names.index(name) for name in ("<s>", "</s>")}
     return _unigram([(p.piece, p.score) for p in parsed.pieces], names.index("<unk>"), steps, special)
 
 
