@@ -1,7 +1,7 @@
 """Server of OpenAI's embeddings and chat completions: a packaged model, and a stand-in for a chat model.
 
 The stand-in answers with a fixed sentence and the name of the first passage it is shown. Given a tool that
-searches, it calls that once with the question first. `GET /spent` tells what was embedded so far.
+searches, it calls that once with the question first.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -32,16 +31,6 @@ SENTENCE = "The documents answer this [1]."
 NAME = re.compile(r"document-\d+\.txt")
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 Json = dict[str, Any]
-
-
-@dataclass
-class Spent:
-    """Requests, texts and seconds of the embedding model; answers of the chat model."""
-
-    requests: int = 0
-    texts: int = 0
-    seconds: float = 0.0
-    answers: int = 0
 
 
 def texts_of(given: object) -> list[str] | None:
@@ -102,16 +91,11 @@ def _completion(model: str, kind: str) -> Json:
 
 def create_app(open_model: Callable[[], Embedder]) -> Starlette:
     """Return the server's application."""
-    embedder, spent, lock = open_model(), Spent(), threading.Lock()
+    embedder, lock = open_model(), threading.Lock()
 
     def vectors(texts: list[str]) -> list[list[float]]:
         with lock:
-            begun = time.perf_counter()
-            made = embedder.embed_documents(texts) if texts else []
-            spent.seconds += time.perf_counter() - begun
-            spent.texts += len(texts)
-            spent.requests += 1
-        return made
+            return embedder.embed_documents(texts) if texts else []
 
     async def embed(request: Request) -> Response:
         body = await request.json()
@@ -129,7 +113,6 @@ def create_app(open_model: Callable[[], Embedder]) -> Starlette:
 
     async def chat(request: Request) -> Response:
         body = await request.json()
-        spent.answers += 1
         said = message(body)
         if body.get("stream"):
             return StreamingResponse(streamed(body.get("model", CHAT), said), media_type="text/event-stream")
@@ -145,15 +128,11 @@ def create_app(open_model: Callable[[], Embedder]) -> Starlette:
         listed = [{"id": name, "object": "model", "owned_by": "footnote"} for name in (CHAT, EMBEDDING)]
         return JSONResponse({"object": "list", "data": listed})
 
-    async def tell(_: Request) -> Response:
-        return JSONResponse(asdict(spent))
-
     return Starlette(
         routes=[
             Route("/v1/embeddings", embed, methods=["POST"]),
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/models", models),
-            Route("/spent", tell),
         ]
     )
 
