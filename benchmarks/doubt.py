@@ -1,4 +1,4 @@
-"""How often an answer without a model begins with a doubt: where the documents answer, and where they do not.
+"""Doubts before answers without a model: where the documents answer, and where they do not.
 
     python benchmarks/doubt.py SET... [--questions 300] [--asked SET]
 

@@ -1,4 +1,4 @@
-"""How many new questions in a chat, and how many follow-ups, get terms of it without a language model.
+"""New questions in a chat, and follow-ups, that get terms of it without a language model.
 
     python benchmarks/new_questions.py
 

@@ -2,7 +2,7 @@
 
     python benchmarks/parsing.py FOLDER [--expected-only] [--worst 0.95] [--json]
 
-Each file goes through the loaders' front door, in the sandbox, as an upload does. Where a text that is
+Each file is parsed in the sandbox, as an upload is. Where a text that is
 expected of a file lies beside it, as in the repositories of docling and markitdown
 (`groundtruth/NAME.md` for `sources/NAME`, `expected_outputs/STEM.md` for `../STEM.*`), the share of
 that text's words that were read is printed too. One file at a time is read in a forked process of its own,

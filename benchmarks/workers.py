@@ -211,7 +211,7 @@ def _parent(process: int) -> int:
 
 
 class Ledger:
-    """What the benchmark reads of the ledger, past the workers."""
+    """Reads of the ledger past the workers."""
 
     def __init__(self, url: str) -> None:
         self._engine = create_engine(url)

@@ -1,1 +1,1 @@
-"""What peers.py measures, step by step, on either side."""
+"""Steps of peers.py on either side."""

@@ -1,4 +1,4 @@
-"""What the benchmark does with every product."""
+"""Steps that the benchmark takes with every product."""
 
 import sys
 from abc import ABC, abstractmethod

@@ -61,7 +61,7 @@ Span = tuple[int, int]
 
 
 TablesBy = Literal["lines", "figures", "nothing"]
-"""How tables are found: lines that close their cells, and figures; figures only; not at all."""
+"""Ways in which tables are found: lines that close their cells, and figures; figures only; not at all."""
 
 
 class Header(NamedTuple):

@@ -350,9 +350,9 @@ def _parts(child: subprocess.Popen[bytes], deadline: float) -> Iterator[tuple[An
 _NO_MEMORY = re.compile(
     rb"bad_alloc|MemoryError|memory allocation|cannot allocate memory|out of memory|not enough memory", re.I
 )
-"""What libraries of parsers write when they get no memory."""
+"""Words that libraries of parsers write when they get no memory."""
 _DEEP = b"Excessive depth in document"
-"""What libxml2 writes of elements in elements, thousands deep."""
+"""Words that libxml2 writes of elements in elements, thousands deep."""
 
 
 def _reason(what: str, status: int, complaint: bytes, timeout: float, memory: int) -> str:

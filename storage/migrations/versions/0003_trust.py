@@ -1,4 +1,4 @@
-"""How each answer was made, and the reader's word on single citations."""
+"""Settings and requests of each answer, and the reader's feedback on single citations."""
 
 from alembic import op
 from sqlalchemy import JSON, Column, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text
