@@ -15,12 +15,13 @@ import argparse
 import json
 import random
 import re
-import sqlite3
+import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -28,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from playwright.sync_api import Browser, BrowserContext, Error, expect, sync_playwright
 
-from benchmarks.courses import KINDS, Course, Sample, courses, watching
-from tests.e2e.conftest import FLAGS, PATIENCE, RUN, Visitor, serving
+from benchmarks.crowd import stored
+from tests.e2e.conftest import FLAGS, PATIENCE, RUN, Server, Visitor, serving
 from tests.e2e.visitor import click, gone
 from tests.rag.fake_llm import FakeLLM, Reply
 
@@ -46,7 +47,112 @@ QUESTIONS = (
     "{} 항구의 크레인은 무엇을 듭니까?",
 )
 
+# Resources of the server's process
+WARM_UP = 1 / 6  # of the time: models are loaded and caches filled by then
+GROWTH = 0.1  # more than this is too much
+LEAST = {"memory_mb": 0.0, "log_mb": 8.0}  # by so much these may grow; the ledger's log is cut back at 4 MB
+FEW = 3.0  # threads, files or connections more, which come and go with who asks at the moment
 
+
+@dataclass(frozen=True)
+class Sample:
+    """Resources of a process at a time, in seconds since the start."""
+
+    seconds: float
+    memory_mb: float
+    threads: int
+    files: int
+    connections: int
+    log_mb: float
+
+
+KINDS = ("memory_mb", "threads", "files", "connections", "log_mb")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Growth of one resource: medians of the first and last tenth, and the slope of the line through all."""
+
+    kind: str
+    first: float
+    last: float
+    line: float
+
+    @property
+    def grew(self) -> float:
+        """Return the smaller growth, by medians or slope: one peak makes no growth, and hides none."""
+        return min(self.last - self.first, self.line)
+
+    @property
+    def level(self) -> bool:
+        """Return True where the growth is within its limit."""
+        return self.grew <= max(GROWTH * self.first, LEAST.get(self.kind, FEW))
+
+
+def growth(kind: str, seconds: Sequence[float], values: Sequence[float]) -> Growth:
+    """Return the growth of a series of values.
+
+    From 100, 100, 110, 120, 120 at 0, 1, 2, 3, 4 seconds the line rises by 6 a second, 24 in all; the medians
+    of the first and last are 100 and 120.
+    """
+    tenth = max(1, len(values) // 10)
+    slope = statistics.linear_regression(seconds, values).slope if len(set(seconds)) > 1 else 0.0
+    first, last = statistics.median(values[:tenth]), statistics.median(values[-tenth:])
+    return Growth(kind, first, last, slope * (seconds[-1] - seconds[0]))
+
+
+def all_growth(samples: Sequence[Sample]) -> list[Growth]:
+    """Return the growth of each resource after the warm-up; ValueError without samples of that time."""
+    warm = [sample for sample in samples if sample.seconds >= WARM_UP * samples[-1].seconds]
+    if len(warm) < 2:
+        raise ValueError("There are too few samples to see a growth in: let it run for longer.")
+    seconds = [sample.seconds for sample in warm]
+    return [growth(kind, seconds, [float(getattr(sample, kind)) for sample in warm]) for kind in KINDS]
+
+
+def look(server: Server, seconds: float) -> Sample:
+    """Sample the resources of the server's process."""
+    proc = Path("/proc", str(server.process.pid))
+    status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
+    ledger, log = server.data / "footnote.db", server.data / "footnote.db-wal"
+    open_files = [_target(link) for link in (proc / "fd").iterdir()]
+    return Sample(
+        seconds,
+        int(status["VmRSS"].split()[0]) / 1024,
+        int(status["Threads"]),
+        len(open_files),
+        open_files.count(str(ledger)),
+        log.stat().st_size / 1e6 if log.exists() else 0.0,
+    )
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # closed meanwhile
+        return ""
+
+
+@contextmanager
+def watching(server: Server, every: float, told: Callable[[Sample], None]) -> Iterator[list[Sample]]:
+    """Read the server's process every so many seconds while the block runs."""
+    samples, over, begun = list[Sample](), threading.Event(), time.monotonic()
+
+    def watch() -> None:
+        while not over.wait(every):
+            samples.append(look(server, time.monotonic() - begun))
+            told(samples[-1])
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        over.set()
+        thread.join()
+
+
+# People
 @dataclass
 class Person:
     """Simulated person with a browser of their own, who does one thing after another."""
@@ -197,18 +303,11 @@ def use(browser: Browser, url: str, folder: Path, people: int, until: float, pau
     return everyone
 
 
-def kept(data: Path) -> Mapping[str, int]:
-    """Return how many questions there are, and how many answers by their state."""
-    with closing(sqlite3.connect(data / "footnote.db")) as db:
-        rows = db.execute("SELECT role, state, count(*) FROM messages GROUP BY role, state")
-        return {f"{role} {state}": count for role, state, count in rows}
-
-
 @dataclass
 class Result:
     """Result of the soak test."""
 
-    courses: list[Course]
+    growth: list[Growth]
     asked: int
     added: int
     stored: Mapping[str, int]
@@ -218,7 +317,7 @@ class Result:
     def sound(self) -> bool:
         """Return True where nothing grew, failed or is missing."""
         answered = self.stored == {"user complete": self.asked, "assistant complete": self.asked}
-        return answered and not self.errors and all(one.level for one in self.courses)
+        return answered and not self.errors and all(one.level for one in self.growth)
 
 
 def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], None]) -> Result:
@@ -235,7 +334,7 @@ def soak(minutes: float, people: int, pause: float, told: Callable[[Sample], Non
         errors = [error for person in everyone for error in person.errors]
         errors += leaks(server.log.read_text(), [request.prompt for request in fake.requests])
         asked, added = sum(one.asked for one in everyone), sum(one.made for one in everyone)
-        return Result(courses(samples), asked, added, kept(server.data), errors)
+        return Result(all_growth(samples), asked, added, stored(server.data), errors)
 
 
 def _tell(sample: Sample) -> None:
@@ -247,7 +346,7 @@ def _tell(sample: Sample) -> None:
 def _table(result: Result) -> str:
     """Return the result, a line for each resource."""
     lines = [f"{'':12} {'first':>9} {'last':>9} {'grew':>9}"]
-    for one in result.courses:
+    for one in result.growth:
         said = "level" if one.level else "NOT LEVEL"
         lines.append(f"{one.kind:12} {one.first:9.1f} {one.last:9.1f} {one.grew:9.1f}  {said}")
     lines.append(f"{result.asked} asked, {result.added} documents added; stored {dict(result.stored)}")
