@@ -1,7 +1,6 @@
 """Evaluation of RAPTOR: its tree beside flat search, at one token budget, on questions about documents."""
 
 import hashlib
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from langchain_core.documents import Document
 from rag.errors import QuestionRefused
 from rag.evaluation.collection import Progress
 from rag.evaluation.datasets import read_beir, read_lines
-from rag.evaluation.metrics import longest_common, percentile
+from rag.evaluation.metrics import interval, longest_common, percentile
 from rag.factory import make_bench_library
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
@@ -35,8 +34,6 @@ from storage.records import ChunkSpan
 
 Span = tuple[str, int, int]  # a document's id, and [start, end) of its text
 BETWEEN = "\n\n"  # separates the passages of one document
-DRAWS = 2000  # bootstrap samples
-SEED = 0
 
 
 @dataclass(frozen=True)
@@ -90,13 +87,6 @@ def evidence_recall(evidence: Sequence[Span], found: Sequence[Span]) -> float:
     wanted = {(id_, at) for id_, start, end in evidence for at in range(start, end)}
     there = {(id_, at) for id_, start, end in found for at in range(start, end)}
     return len(wanted & there) / len(wanted) if wanted else 0.0
-
-
-def interval(differences: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of paired differences, by the bootstrap; the same every time."""
-    draw = random.Random(SEED)  # noqa: S311 - no secret
-    means = sorted(fmean(draw.choices(differences, k=len(differences))) for _ in range(DRAWS))
-    return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS) - 1]
 
 
 def _about(asked: DocumentQuestion) -> set[str]:

@@ -4,7 +4,7 @@ import pytest
 
 from rag.errors import QuestionRefused
 from rag.evaluation.metrics import longest_common
-from rag.evaluation.raptor import content_recall, evidence_recall, interval, load_document_questions
+from rag.evaluation.raptor import content_recall, evidence_recall, load_document_questions
 
 
 def write(path, *entries):
@@ -75,10 +75,3 @@ def test_evidence_found_twice_counts_once():
 )
 def test_the_longest_common_subsequence(a, b, length):
     assert longest_common(a, b) == length
-
-
-def test_an_interval_holds_the_mean_and_is_the_same_every_time():
-    low, high = interval([0.1, -0.2, 0.4, 0.3, 0.0, 0.2])
-    assert low < 0.8 / 6 < high
-    assert interval([0.1, -0.2, 0.4, 0.3, 0.0, 0.2]) == (low, high)
-    assert interval([0.5, 0.5]) == (0.5, 0.5)
