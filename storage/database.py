@@ -305,17 +305,6 @@ class Database:
         finally:
             self._writer.release()
 
-    def backup(self, target: Path) -> None:
-        """Copy the ledger, while in use, to a new file; StorageError when there is one already."""
-        if not self._embedded:
-            raise StorageError(
-                N_("This ledger lives on a database server: back it up with the server's own tools.")
-            )
-        if target.exists():
-            raise StorageError(N_("{target} exists already. Name a new file for the backup.", target=target))
-        with sqlite.explained(target.parent):
-            sqlite.copy(self.directory / LEDGER, target)
-
     def confirm(self) -> None:
         """Raise StorageError unless the ledger can be read and the locks are still ours."""
         with self._explained():

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from storage import sqlite
 from storage.accounts import People
 from storage.conversations import Conversations
 from storage.database import Database
@@ -42,10 +43,10 @@ def filled(directory):
         documents.save_chunks(record.id, "word " * 4000, [PageSpan(1, 0, 20_000)], [ChunkSpan(0, 5000)])
     (directory / "backups").mkdir()
     older = directory / "backups" / "zz-older.db"
-    database.backup(older)
+    sqlite.copy(directory / sqlite.LEDGER, older)
     time.sleep(0.02)
     newer = directory / "backups" / "aa-newer.db"
-    database.backup(newer)
+    sqlite.copy(directory / sqlite.LEDGER, newer)
     database.close()
     return newer
 
@@ -202,14 +203,14 @@ def test_nothing_is_restored_from_what_is_no_backup(directory, tmp_path):
 
 
 def test_nothing_is_restored_under_a_running_process(database, tmp_path):
-    database.backup(tmp_path / "copy.db")
+    sqlite.copy(database.directory / sqlite.LEDGER, tmp_path / "copy.db")
     with pytest.raises(DataDirectoryLocked):
         Database.restore(database.directory, tmp_path / "copy.db")
 
 
 def test_a_backup_restores_into_a_new_directory(database, tmp_path):
     Conversations(database, "ann").create("옮긴 대화")
-    database.backup(tmp_path / "copy.db")
+    sqlite.copy(database.directory / sqlite.LEDGER, tmp_path / "copy.db")
     assert Database.restore(tmp_path / "new", tmp_path / "copy.db") is None
     moved = Database.open(tmp_path / "new")
     assert [chat.title for chat in Conversations(moved, "ann").list()] == ["옮긴 대화"]

@@ -8,6 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from storage import sqlite
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.errors import StorageBusy, StorageError
@@ -119,28 +120,14 @@ def test_an_open_write_does_not_stop_readers(database):
 
 
 @ON_SQLITE
-def test_a_backup_of_a_ledger_in_use_holds_everything(database, tmp_path):
+def test_a_copy_of_a_ledger_in_use_holds_everything(database, tmp_path):
     Conversations(database, "ann").create("질문 質問")
     target = tmp_path / "copy.db"
-    database.backup(target)
+    sqlite.copy(database.directory / sqlite.LEDGER, target)
     with sqlite3.connect(target) as copy:
         assert copy.execute("SELECT title FROM conversations").fetchall() == [("질문 質問",)]
     copy.close()
     assert [path.name for path in tmp_path.glob("*copy.db*")] == ["copy.db"]
-
-
-@ON_SQLITE
-def test_a_backup_never_replaces_a_file(database, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(StorageError, match="exists already"):
-        database.backup(tmp_path / "mine.txt")
-    assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-@ON_SQLITE
-def test_a_backup_to_nowhere_is_told_in_a_sentence(database, tmp_path):
-    with pytest.raises(StorageError, match="could not be used"):
-        database.backup(tmp_path / "nowhere" / "copy.db")
 
 
 def test_everything_is_found_again_after_closing(directory):

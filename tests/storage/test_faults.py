@@ -80,6 +80,7 @@ def test_a_full_ledger_says_so_and_heals_when_there_is_room(database):
 FULL = """
 import sys
 from pathlib import Path
+from storage import backup
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
@@ -113,7 +114,7 @@ for times in range(3):
     full(lambda: files.save(b"1" * 1_000_000))
     full(lambda: documents.save_chunks(document.id, "2" * 1_000_000, [], [ChunkSpan(0, 9)]))
     full(lambda: chats.checkpoint(turn.answer_id, "3" * 1_000_000))
-    full(lambda: database.backup(directory / "copy.db"))
+    full(lambda: backup.write(directory, directory / "copy.tar", {}))
     assert [path.name for path in files.path(kept).parent.iterdir()] == [kept]
     assert documents.get(document.id) == document
     assert chats.message(turn.question_id).content == "why?"

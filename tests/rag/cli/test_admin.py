@@ -9,6 +9,7 @@ from rag import cli
 from rag import settings as config
 from rag.ingest.library import Library
 from rag.models.embeddings import Embedder
+from storage import sqlite
 from storage.conversations import Conversations
 from storage.database import Database
 from storage.documents import Documents
@@ -92,7 +93,7 @@ def test_a_backup_of_the_ledger_alone_takes_the_place_of_the_ledger(capsys, tmp_
     data = tmp_path / "data"
     footnote(capsys, data, "ingest", files)
     database = Database.open(data)
-    database.backup(tmp_path / "ledger.db")
+    sqlite.copy(data / sqlite.LEDGER, tmp_path / "ledger.db")
     Conversations(database, "local").create("later")
     database.close()
     status, out, _ = footnote(capsys, data, "restore", tmp_path / "ledger.db")
