@@ -119,11 +119,6 @@ class DocumentProfile:
         """Return its file's name and its titles, case-folded."""
         return " ".join([PurePath(self.file_name).stem, *self.values("title")]).casefold()
 
-    @cached_property
-    def aliases(self) -> dict[str, str]:
-        """Return the words it defines, with what they stand for: {"Company": "Apple Inc."}."""
-        return {fact.value: fact.means for fact in self.facts if fact.kind in ("alias", "term")}
-
     @property
     def unit(self) -> str:
         """Return the unit of all its tables, "in millions"; empty where it states none, or several."""

@@ -35,8 +35,9 @@ def test_a_filing_says_who_when_and_what_it_is():
     assert values(found, "name") == ["Northwind Inc."]
     assert values(found, "unit") == ["in millions"]
     profile = DocumentProfile("1", "file.txt", found)
-    assert profile.aliases["Company"] == "Northwind Inc."
-    assert profile.aliases["GAAP"] == "generally accepted accounting principles"
+    meanings = {fact.value: fact.means for fact in found if fact.kind in ("alias", "term")}
+    assert meanings["Company"] == "Northwind Inc."
+    assert meanings["GAAP"] == "generally accepted accounting principles"
     assert profile.about == "Northwind Inc., 10-Q, period ended 2023-07-01, in millions"
 
 
