@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from storage.errors import DataDirectoryLocked, StorageError
 from storage.i18n import N_
+from storage.postgres import key_of
 
 CHECK_SECONDS = 5.0  # for which the lock is taken to stand after it was seen
 _KEY = int.from_bytes(b"Footnote")  # of the advisory lock, one for each database of a server
@@ -129,13 +129,13 @@ def _lock_values(connection: Connection, common: Mapping[str, str]) -> None:
 
     So of two that start at once at least one sees the other.
     """
-    mine = {_key(name): _key(value) for name, value in common.items()}
+    mine = {key_of(name): key_of(value) for name, value in common.items()}
     for name, value in mine.items():
         connection.execute(_VALUE, {"name": name, "value": value})
     held = connection.execute(_VALUES, {"names": [_unsigned(name) for name in mine]})
     shown = {_unsigned(name): _unsigned(value) for name, value in mine.items()}
     others = {name for name, value in held if shown[name] != value}
-    differing = [name for name in common if _unsigned(_key(name)) in others]
+    differing = [name for name in common if _unsigned(key_of(name)) in others]
     if differing:
         raise DataDirectoryLocked(
             N_(
@@ -144,14 +144,6 @@ def _lock_values(connection: Connection, common: Mapping[str, str]) -> None:
                 names=", ".join(differing),
             )
         )
-
-
-def _key(name: str) -> int:
-    """Return the key of a name or a value as a signed number of 32 bits, what PostgreSQL locks by.
-
-    It is none of the small keys of the locks of owners.
-    """
-    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)
 
 
 def _unsigned(key: int) -> int:

@@ -96,9 +96,9 @@ def lock_ledger(connection: Connection) -> None:
     connection.execute(_EVERYONE, {"ledger": _LEDGER})
 
 
-def key_of(owner: str) -> int:
-    """Return an owner's key as a signed number of 32 bits, what PostgreSQL locks by."""
-    return int.from_bytes(sha256(owner.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)
+def key_of(name: str) -> int:
+    """Return the key of an owner or another name as a signed number of 32 bits, what PostgreSQL locks by."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)
 
 
 @contextmanager
