@@ -26,7 +26,7 @@ from rag.models.protocol import Chat, LanguageModel
 from rag.passage import Passage
 from rag.retrieval.sentences import excerpts
 from rag.text.normalize import normalize
-from rag.text.prompt_parts import count_fitting, fenced, unfenced
+from rag.text.prompt_parts import count_fitting, fenced, on_one_line
 
 REPLY_TOKENS = 300
 LONGEST_REPLY = 20_000  # characters that are read
@@ -78,24 +78,20 @@ def cell_messages(column: Column, passages: Sequence[Passage], about: str = "") 
     form, rule = _FORMS[column.kind]
     rule = rule.format(options=", ".join(json.dumps(one, ensure_ascii=False) for one in column.options))
     notes = "".join(
-        f"\n{label}: {_one_line(text)}"
+        f"\n{label}: {on_one_line(text)}"
         for label, text in (("Document", about), ("Unit", column.unit), ("Instructions", column.instructions))
         if text
     )
     task = TASK.format(
         passages="\n\n".join(fenced(number, one) for number, one in enumerate(passages, 1)),
-        name=_one_line(column.name),
-        question=_one_line(column.asked),
+        name=on_one_line(column.name),
+        question=on_one_line(column.asked),
         notes=notes,
     )
     return [
         {"role": "system", "content": READER.format(form=form, rule=rule)},
         {"role": "user", "content": task},
     ]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(unfenced(text).split())
 
 
 # Reply

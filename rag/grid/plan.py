@@ -26,7 +26,7 @@ from rag.grid.values import day_of, find_values
 from rag.i18n import N_plural, translated
 from rag.models.protocol import Chat, LanguageModel
 from rag.text.dates import find_periods
-from rag.text.prompt_parts import unfenced
+from rag.text.prompt_parts import on_one_line
 
 PLAN_TOKENS = 300
 LONGEST_PLAN = 8_000  # characters of a reply that are read
@@ -92,18 +92,14 @@ class GridPlan:
 def plan_messages(question: str, columns: Sequence[Column]) -> Chat:
     """Return the messages that ask for a plan."""
     listed = "\n".join(_described(number, column) for number, column in enumerate(columns, 1))
-    task = f"Columns:\n{listed}\n\nQuestion: {_one_line(question)}\nJSON:"
+    task = f"Columns:\n{listed}\n\nQuestion: {on_one_line(question)}\nJSON:"
     return [{"role": "system", "content": PLANNER}, {"role": "user", "content": task}]
 
 
 def _described(number: int, column: Column) -> str:
     options = f"; one of {json.dumps(column.options, ensure_ascii=False)}" if column.options else ""
-    unit = f"; in {_one_line(column.unit)}" if column.unit else ""
-    return f"{number}. {_one_line(column.name)} ({column.kind}{unit}{options})"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(unfenced(text).split())
+    unit = f"; in {on_one_line(column.unit)}" if column.unit else ""
+    return f"{number}. {on_one_line(column.name)} ({column.kind}{unit}{options})"
 
 
 def parse_plan(reply: str, question: str, columns: Sequence[Column]) -> GridPlan | None:

@@ -71,6 +71,11 @@ def unfenced(text: str) -> str:
     return _FENCE.sub("‹", clean(text))
 
 
+def on_one_line(text: str) -> str:
+    """Return a text on one line, in which no fence can be opened or closed."""
+    return " ".join(unfenced(text).split())
+
+
 # Token budgets
 
 
