@@ -286,10 +286,12 @@ def filter_in_words(kind: Kind, value: str) -> str:
     """Return a filter in words.
 
     >>> filter_in_words("since", "2023-01-01"), filter_in_words("type", ".pdf")
-    ('from 2023-01-01', 'PDF files')
+    ('documents from 2023-01-01', 'PDF files')
     """
-    if kind in ("since", "until"):
-        return N_("from {day}", day=value) if kind == "since" else N_("to {day}", day=value)
+    if kind == "since":
+        return N_("documents from {day}", day=value)
+    if kind == "until":
+        return N_("documents until {day}", day=value)
     return N_("{ending} files", ending=value.removeprefix(".").upper())
 
 

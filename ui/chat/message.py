@@ -397,7 +397,7 @@ def _show_elsewhere(answer: Message, question: Message | None, workspace: Worksp
     with st.container(
         key=f"elsewhere-{answer.id}", horizontal=True, gap="small", vertical_alignment="center"
     ):
-        said = label(translated(answer.searched_in or ""), 300)
+        said = label(scope.in_page_words(answer.searched_in or ""), 300)
         st.caption(_("Searched only in: {scope}", scope=said), width="content")
         if workspace is None or question is None or question.attached:
             return

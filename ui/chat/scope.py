@@ -28,6 +28,10 @@ OLDEST = date(1900, 1, 1)
 
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)")
 _DAY = re.compile(r"(?<![\w.-])\d{4}-\d\d-\d\d(?![\d.-])(?! \w)")  # none inside of a file's name
+# A filter of a stored answer, also as earlier versions wrote it: "to 2025-12-31".
+_FILTER = re.compile(
+    r"(?:documents )?(?P<side>from|until|to) (?P<day>\d{4}-\d\d-\d\d)|(?P<type>[A-Z0-9]+) files"
+)
 _MORE = re.compile(r" and (\d+) more$")
 
 MAX_NAMED = 3  # documents that were added since
@@ -133,11 +137,17 @@ def _show_chips(chosen: Sequence[Chosen], conversation: ConversationRecord | Non
         if all(one.there for one in chosen):
             st.caption(_("Search in:"), width="content")
         for one in chosen[:MAX_CHIPS]:
-            name = in_page_words(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else one.name
+            name = _filter_chip(one) if one.kind in FILTERS else one.name
             shown = label(name, 40) if one.there else _("{name} (deleted)", name=label(name, 40))
             show_chip(shown, f"chip-{one.kind}-{one.id}", partial(_drop, conversation, here, one))
         if len(chosen) > MAX_CHIPS:
             st.caption(_("and {number} more", number=f"{len(chosen) - MAX_CHIPS:,}"), width="content")
+
+
+def _filter_chip(one: Chosen) -> str:
+    """Return a filter as the words of its chip: "Documents until 31 Dec 2025"."""
+    said = filter_in_page_words(one.kind, one.id)
+    return said[:1].upper() + said[1:]
 
 
 def show_chip(name: str, key: str, remove: Callable[[], object]) -> None:
@@ -181,12 +191,12 @@ def answer_scope(message: Message, now: str) -> str:
     said = message.searched_in or ""
     if said == now or not message.passages or (reworked and not said):
         return ""
-    return searched_in(translated(said) if said else _("all documents"))
+    return searched_in(said or _("all documents"))
 
 
 def searched_in(said: str) -> str:
-    """Return the scope of an answer as Markdown."""
-    return _("Searched in: {scope}", scope=label(said, 300))
+    """Return the scope of an answer, as it is stored, as Markdown."""
+    return _("Searched in: {scope}", scope=label(in_page_words(said), 300))
 
 
 def narrowed_to(said: str) -> str:
@@ -195,17 +205,40 @@ def narrowed_to(said: str) -> str:
 
 
 def in_page_words(said: str) -> str:
-    """Return what a filter or a question names, its days as they are written in the language of the page.
+    """Return what a scope, a filter or a question names, in the language of the page, with its days.
 
-    >>> in_page_words("Apple Inc., 2023-04-02 to 2023-07-01 and 2 more"), in_page_words("from 2023-07-01")
-    ('Apple Inc., 2 Apr 2023 – 1 Jul 2023 and 2 more', 'from 1 Jul 2023')
+    >>> in_page_words("Apple Inc., 2023-04-02 to 2023-07-01 and 2 more")
+    'Apple Inc., 2 Apr 2023 – 1 Jul 2023 and 2 more'
+    >>> in_page_words("PDF files, documents until 2023-07-01")
+    'PDF files, documents until 1 Jul 2023'
     """
     more = _MORE.search(said)
-    named = translated(said[: more.start()] if more else said)
+    whole = said[: more.start()] if more else said
+    named = ", ".join(map(_part_in_page_words, whole.split(", ")))
     named = _DAY.sub(_written, _RANGE.sub(r"\1 – \2", named))
     if more is None:
         return named
     return ngettext("{names} and {count} more", "{names} and {count} more", int(more[1]), names=named)
+
+
+def _part_in_page_words(part: str) -> str:
+    """Return one part of a scope, as it is stored, in the language of the page."""
+    match = _FILTER.fullmatch(part)
+    if match is None:
+        return translated(part)
+    if match["type"]:
+        return filter_in_page_words("type", f".{match['type']}")
+    return filter_in_page_words("since" if match["side"] == "from" else "until", match["day"])
+
+
+def filter_in_page_words(kind: Kind, value: str) -> str:
+    """Return a filter in the language of the page.
+
+    >>> filter_in_page_words("until", "2023-07-01")
+    'documents until 1 Jul 2023'
+    """
+    shown = value if kind == "type" else _DAY.sub(_written, value)
+    return translated(filter_in_words(kind, shown))
 
 
 def _written(match: re.Match[str]) -> str:
@@ -236,6 +269,8 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
                 number=f"{sum(record.state != 'refused' for record in documents):,}",
             )
         )
+        if collections or tagged:
+            st.caption(adding_up())
         if unread := unread_line(records):
             st.caption(unread)
         if gone := ", ".join(label(one.name, 60) for one in chosen if not one.there):
@@ -262,6 +297,11 @@ def _show_choice(conversation: ConversationRecord | None, here: Workspace, chose
         else:
             flash(_none_passes(of), ":material/filter_alt_off:")
         st.rerun()
+
+
+def adding_up() -> str:
+    """Return how what is chosen goes together: what is named adds up, types and dates narrow it."""
+    return _("Documents, collections and tags add up. File types and dates then narrow the choice.")
 
 
 def _none_passes(of: DocumentFilter) -> str:

@@ -16,6 +16,7 @@ from rag.workspace import Workspace
 from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
+from ui.chat import scope
 from ui.components.local_time import local_time
 from ui.components.markdown import label
 from ui.components.messages import flash_errors, rename_action
@@ -184,6 +185,8 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None, m
 
 
 def _open(conversation_id: str | None, search: str = "") -> NoReturn:
+    """Open a chat, or an empty page for a new one, which searches all documents."""
+    scope.forget_next()
     pages.keep_chat(conversation_id)
     st.session_state[pages.MISSING_CHAT] = False
     chosen = {PARAMETER: conversation_id} if conversation_id else {}
@@ -209,6 +212,7 @@ def _delete(workspace: Workspace, conversation: ConversationRecord) -> None:
         name = label(conversation.title or translated(UNTITLED), 80)
         workspace.remove_conversation(conversation.id, N_("Chat “{name}”", name=name))
     go_to(None)
+    scope.forget_next()
     st.session_state[_DELETED] = conversation.id
 
 

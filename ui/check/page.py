@@ -24,7 +24,7 @@ from storage.records import CitationRecord, CitationStatus, PassageRecord
 from ui import pages
 from ui.chat import citations, evidence_panel
 from ui.chat.citations import CitedPassage
-from ui.chat.scope import distinct
+from ui.chat.scope import distinct, in_page_words
 from ui.components.job_progress import follow_job
 from ui.components.markdown import Link, PlainMark, label, plain_line, safe_answer
 from ui.components.messages import show_refusal, show_sentence
@@ -116,6 +116,8 @@ def _show_form(here: Workspace) -> None:
             _pick(_("Collections"), groups, "collections", _("None selected")),
             _pick(_("Documents"), names, "documents", _("All documents")),
         )
+        if groups:
+            st.caption(_("Collections and documents add up."))
         asked = st.form_submit_button(_("Check"), type="primary", icon=":material/fact_check:")
     if asked:
         with show_refusal():
@@ -150,7 +152,7 @@ def _show_result(checked: CheckedText, content: bytes, here: Workspace) -> None:
     st.header(label(_("Your text") if checked.name == PASTED else checked.name, 80), anchor=False)
     st.markdown(f"**{translated(checked.summary)}**")
     if checked.searched_in:
-        st.caption(_("Searched in: {scope}", scope=label(translated(checked.searched_in), 300)))
+        st.caption(_("Searched in: {scope}", scope=label(in_page_words(checked.searched_in), 300)))
     for note in checked.notes:
         st.caption(f":material/info: {label(translated(note), 600)}")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

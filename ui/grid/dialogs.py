@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from rag.chat.scope import DocumentFilter, filter_in_words
+from rag.chat.scope import DocumentFilter
 from rag.grid.columns import (
     KINDS,
     MAX_INSTRUCTIONS,
@@ -22,7 +22,7 @@ from rag.i18n import N_, _, enumerated, language, ngettext, translated
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen
 from storage.grids import MAX_GRID_NAME, GridScope
-from ui.chat.scope import distinct, in_page_words, pick_filter
+from ui.chat.scope import adding_up, distinct, filter_in_page_words, pick_filter
 from ui.components.markdown import label, plain_line
 from ui.components.messages import action, dialog, flash_errors, show_refusal
 
@@ -174,9 +174,7 @@ def rows_in_words(scope: Sequence[Chosen]) -> str:
 
 
 def _named(one: Chosen) -> str:
-    return (
-        in_page_words(filter_in_words(one.kind, one.id)) if one.kind in FILTERS else plain_line(one.name, 60)
-    )
+    return filter_in_page_words(one.kind, one.id) if one.kind in FILTERS else plain_line(one.name, 60)
 
 
 @dialog(N_("New grid"), ":material/table_chart:", "medium")
@@ -270,4 +268,6 @@ def _pick_rows(here: Workspace, now: GridScope, key: str) -> GridScope:
                 len(readable),
             )
         )
+    elif options["collections"] or options["tags"]:
+        st.caption(adding_up())
     return GridScope(picked["collections"], picked["documents"], picked["tags"], of.choices)

@@ -58,6 +58,13 @@ def test_what_is_searched_is_said_in_few_words(chosen, said):
         ("2023-07-01", "ja", "2023/07/01"),
         ("2023-07-01 minutes.md", "en", "2023-07-01 minutes.md"),
         ("2023-17-01", "en", "2023-17-01"),
+        (
+            "HR, Inc. (collection), documents until 2025-12-31",
+            "en",
+            "HR, Inc. (collection), documents until 31 Dec 2025",
+        ),
+        ("PDF files, documents from 2023-07-01", "ko", "PDF 파일, 2023. 7. 1. 이후의 문서"),
+        ("to 2025-12-31", "en", "documents until 31 Dec 2025"),
     ],
 )
 def test_what_a_question_names_is_said_in_the_language_of_the_page(said: str, code: str, shown: str):
@@ -100,6 +107,34 @@ def test_what_is_chosen_before_the_first_question_is_kept_with_the_chat(
     (made,) = [one for one in here.conversations.list() if one.id != chat]
     assert [one.id for one in here.choices.of(made.id)] == [hr.id]
     assert NEXT not in at.session_state
+
+
+def test_a_new_chat_begins_with_all_documents_whatever_the_one_left_before_it_was_to_search(
+    page: Page, here: Workspace, chat: str
+):
+    (hr,) = here.library.collections.list()
+    at = page("chat")
+    at.session_state[NEXT] = ((hr.id,), (), (), ())
+    assert chips(at.run()) == ["*Remove* HR"]
+    at.button(key="new-chat").click().run()
+    assert chips(at) == [] and control(at) == "Search in: All documents"
+    at.session_state[NEXT] = ((hr.id,), (), (), ())
+    at.button(key=f"open-{chat}").click().run()
+    at.button(key="new-chat").click().run()
+    assert chips(at) == []
+
+
+def test_a_chosen_collection_and_a_chosen_document_are_both_searched_and_the_form_says_so(
+    page: Page, here: Workspace, chat: str
+):
+    (hr,) = here.library.collections.list()
+    other = next(one for one in here.library.documents.list() if one.name == "b.txt")
+    here.library.collections.put([other.id], hr.id)
+    at = page("chat", chat=chat)
+    at.session_state["scope-expander"] = True
+    assert "Documents, collections and tags add up." in words(at.run())
+    searched = scope_of(here.choices, chat).document_ids
+    assert searched == {one.id for one in here.library.documents.list()}
 
 
 def test_a_document_that_comes_after_the_choice_is_offered_for_it(page: Page, here: Workspace, chat: str):
@@ -180,7 +215,7 @@ def test_documents_are_chosen_by_type_and_date(page: Page, here: Workspace):
     at.date_input(key="scope--until").set_value(date(2023, 12, 31))
     next(button for button in at.button if button.label == "Search these").click().run()
     assert scope_of(here.choices, chat, here.library.profiles).document_ids == {ids["a.md"]}
-    assert chips(at) == ["*Remove* MD files", "*Remove* to 31 Dec 2023"]
+    assert chips(at) == ["*Remove* MD files", "*Remove* Documents until 31 Dec 2023"]
     late, _ = here.library.add("late.md", b"# Memo\n\nDate: 5 May 2023\n")
     list(here.library.read(late.id))
     assert late.id in (scope_of(here.choices, chat, here.library.profiles).document_ids or ())
@@ -217,7 +252,7 @@ def test_a_chip_of_a_chat_that_has_not_begun_is_removed(page: Page, here: Worksp
     at.session_state[NEXT] = ((hr.id,), (), (), (("since", "2023-01-01"),))
     assert len(chips(at.run())) == 2
     at.button(key=f"chip-collection-{hr.id}").click().run()
-    assert chips(at) == ["*Remove* from 1 Jan 2023"]
+    assert chips(at) == ["*Remove* Documents from 1 Jan 2023"]
 
 
 def is_open(at: AppTest) -> bool:
