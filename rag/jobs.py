@@ -52,6 +52,8 @@ class Job(Generic[E]):
         self._key = key
         self._at_end = at_end
         self.started = False
+        self.asked_at = time.monotonic()
+        """When the work was asked for, by the monotonic clock."""
         self._events: list[E] = []
         self._changed = threading.Condition()
         self._cancel = threading.Event()

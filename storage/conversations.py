@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from storage import jobs, messages
@@ -39,6 +39,7 @@ from storage.tables import (
 UNFINISHED = ("stopped", "interrupted", "failed")
 ANSWER = "answer"  # kind of the jobs that are pending answers
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
+_IS_PENDING = MessageRow.state == literal_column("'pending'")  # as in the index of the pending ones
 _PENDING = select(MessageRow.id).where(_IN_CONVERSATION, MessageRow.state == "pending")
 _LAST = select(func.max(MessageRow.position)).where(_IN_CONVERSATION)
 
@@ -108,6 +109,15 @@ class Conversations(OwnerStore):
         """Return the id of the pending answer, None where there is none."""
         with self._database.reading() as session:
             return session.scalar(_PENDING, {"conversation": self._row(session, conversation_id).id})
+
+    def being_answered(self) -> frozenset[str]:
+        """Return the ids of the conversations with a pending answer."""
+        asked = select(MessageRow.conversation_id).join(
+            ConversationRow, ConversationRow.id == MessageRow.conversation_id
+        )
+        asked = asked.where(_IS_PENDING, ConversationRow.owner == self._owner)
+        with self._database.reading() as session:
+            return frozenset(session.scalars(asked))
 
     def begin_turn(
         self, conversation_id: str, question: str, *, title: str = "", attached: Sequence[AttachedRecord] = ()

@@ -1,5 +1,6 @@
 """An answer belongs to the server: stop, refresh, tabs that come and go while it is written."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import PATIENCE, Visitor, again, click, close
+from tests.e2e.visitor import PATIENCE, Visitor, again, click, close, gone
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
@@ -95,6 +96,35 @@ def test_a_turn_stands_there_once_while_the_page_comes_around_it(visitor: Visito
         expect(welcome).to_be_hidden()
         fake.released.set()
         visitor.finished(count)
+
+
+def test_an_answer_that_is_left_is_marked_among_the_chats_and_its_seconds_go_on(
+    visitor: Visitor, fake: FakeLLM
+):
+    page, chats = visitor.page, visitor.page.locator(".st-key-chats")
+    fake.say(SHORT)
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    click(page.get_by_role("button", name="New chat"), then=page.get_by_text("Add documents", exact=True))
+    fake.reply(Reply(SHORT, hold_after=0))
+    visitor.ask("Who lifts eighty tonnes?")
+    waited = page.locator(".st-key-answering").get_by_text(re.compile(r" \d+ s$"))
+    expect(waited).to_have_text(re.compile(r" ([7-9]|\d\d+) s$"))
+    first, second = (chats.get_by_role("button", name=name) for name in ("How many", "Who lifts"))
+    click(first, then=visitor.answer("Nobody objected"))
+    expect(chats.get_by_text("Being answered")).to_have_count(1)
+    click(second, then=waited)
+    assert int(waited.inner_text().split()[-2]) >= 7
+
+    search = page.get_by_placeholder("Search chats")
+    again(lambda _: search.fill("eighty"), gone(first))
+    expect(second).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    fake.released.set()
+    visitor.finished(1)
+    search.fill("")
+    expect(first).to_be_visible()
+    expect(chats.get_by_text("Being answered")).to_have_count(0)
 
 
 @pytest.mark.slow(reason="tests/faults/test_tabs.py does it without a browser")

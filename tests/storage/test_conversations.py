@@ -56,6 +56,15 @@ def test_a_conversation_is_renamed_and_deleted(chats, chat):
         chats.message(turn.question_id)
 
 
+def test_a_conversation_is_being_answered_until_its_answer_has_ended(chats, chat):
+    answered(chats, chats.create("Another").id)
+    assert chats.being_answered() == set()
+    turn = chats.begin_turn(chat, "why?")
+    assert chats.being_answered() == {chat}
+    chats.finish(turn.answer_id, "stopped", "because")
+    assert chats.being_answered() == set()
+
+
 def test_the_last_used_conversation_comes_first(chats):
     first, second = chats.create("first").id, chats.create("second").id
     assert [chat.id for chat in chats.list()] == [second, first]

@@ -98,6 +98,7 @@ CONVERSATIONS = {
     "begin_turn": lambda my, ids: my.begin_turn(ids["conversation"], "mine?"),
     "opening": lambda my, ids: my.opening(ids["answer"]),
     "pending": lambda my, ids: my.pending(ids["conversation"]),
+    "being_answered": None,
     "begin_version": lambda my, ids: my.begin_version(ids["question"], "mine?"),
     "show_version": lambda my, ids: my.show_version(ids["question"], ids["answer"]),
     "version_that_goes_on": lambda my, ids: my.version_that_goes_on(ids["question"]),
@@ -490,6 +491,7 @@ def test_nothing_listed_or_looked_up_is_a_strangers(database, everyone):
     assert len(shown) == 17
     assert GridStore(database, "bob").to_run() == [GridStore(database, "bob").list()[0].id]
     assert not {item.id for item in shown} & ids
+    assert len(chats.being_answered()) == 1 and not chats.being_answered() & ids
     assert len(documents.chunk_ids()) == 2
     assert documents.chunks_by_id(Documents(database, "ann").chunk_ids()) == {}
     assert documents.index_state("vectors") == {"model": "bob"}

@@ -226,7 +226,8 @@ def _follow_answer(
         st.container(key=composer.ANSWERING),
         st.chat_message("assistant", avatar=message.ANSWER_AVATAR),
     ):
-        partial = _PartialAnswer(turn.question, st.container(), st.empty(), st.empty(), st.container())
+        places = (st.container(), st.empty(), st.empty(), st.container())
+        partial = _PartialAnswer(turn.question, *places, begun=job.asked_at)
         if deadline is None:
             key = f"stop-{turn.answer_id}"
             action(_("Stop"), "stop_circle", key, _stop, turn.answer_id, workspace, kind="secondary")

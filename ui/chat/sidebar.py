@@ -19,15 +19,17 @@ from ui import pages
 from ui.chat import scope
 from ui.components.local_time import local_time
 from ui.components.markdown import label
-from ui.components.messages import flash_errors, rename_action
+from ui.components.messages import flash_errors, rename_action, show_errors
 
 PARAMETER, FIND = "chat", "find"
 SEARCH = "search-chats"
 SHOWN = 40
+LOOK = 2.0  # seconds between two looks at whether a chat is still being answered
 SEEN = 24  # letters of a title that the list has room for
 NEW_CHAT = "Ctrl+Shift+O"
 UNTITLED = N_("New chat")
 _SEARCHED, _DELETED = "searched-chats", "deleted-chat"
+_MOST_DRAWN = "chats-drawn"  # places of the list that a run of the page has filled, at most
 FORMS: dict[FormName, str] = {"md": "Markdown", "html": N_("Web page"), "json": N_("JSON (for programs)")}
 
 
@@ -51,11 +53,19 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
             st.caption(_("No matching chats."))
         shown = found[:SHOWN]
         moments = _moments(shown)
+        answered = workspace.conversations.being_answered()
+        drawn = 0
         with st.container(key="chats", gap=None):
             for period, chats in groupby(shown, key=partial(_period, today=local_time().date())):
                 st.caption(period)
+                drawn += 1
                 for conversation in chats:
                     _row(conversation, current, moments.get(conversation.id, ""))
+                    drawn += 1
+                    if conversation.id in answered:
+                        _mark_answering(conversation.id, workspace)
+                        drawn += 1
+            _take_away_after(drawn)
         if len(found) > SHOWN:
             st.caption(_("{number} older chats: search to find them.", number=len(found) - SHOWN))
 
@@ -182,6 +192,27 @@ def _row(conversation: ConversationRecord, current: ConversationRecord | None, m
         wrap=False,
     ):
         _open(conversation.id, st.session_state.pop(_SEARCHED, ""))
+
+
+@st.fragment(run_every=LOOK)
+@show_errors()
+def _mark_answering(conversation_id: str, workspace: Workspace) -> None:
+    """Mark the row above as of a chat that is being answered, until it no longer is."""
+    if conversation_id in workspace.conversations.being_answered():
+        said = _("Being answered")
+        with st.container(key=f"answering-{conversation_id}"):
+            st.markdown(f":material/pending: *{said}*")
+
+
+def _take_away_after(drawn: int) -> None:
+    """Empty the places of the list that an earlier run of the page drew, and this one does not.
+
+    Streamlit takes them away when a run ends, and one that follows an answer ends with it.
+    """
+    most = max(drawn, st.session_state.get(_MOST_DRAWN, 0))
+    st.session_state[_MOST_DRAWN] = most
+    for _place in range(most - drawn):
+        st.empty()
 
 
 def _open(conversation_id: str | None, search: str = "") -> NoReturn:
