@@ -380,3 +380,46 @@ def test_the_end_of_reading_is_seen_while_an_answer_is_written(visitor: Visitor,
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     fake.released.set()
     visitor.finished(1)
+
+
+WIDE = """Here it is [1].
+
+| Year | Containers, millions | Cranes, number | Staff, people | Apprentices, people |
+|---|---|---|---|---|
+| Year ended 2024 | 4.1 | 1,204,000,000 | 1,204,000,000 | 1,204,000,000 |
+"""
+
+
+def test_on_a_phone_a_table_moves_sideways_and_its_first_column_stays(
+    with_model: Server, visit: Visit, fake: FakeLLM
+):
+    fake.say(WIDE)
+    phone = visit(with_model.url, width=390, height=844)
+    phone.ask("How many containers were handled?")
+    phone.finished(1)
+    table = phone.answers().last.locator("table")
+    assert table.evaluate("(table) => table.scrollWidth > table.clientWidth + 50")
+    assert phone.page.evaluate("document.documentElement.scrollWidth") == 390
+    cells = table.get_by_role("cell")
+    before = cells.first.bounding_box(), cells.last.bounding_box()
+    table.evaluate("(table) => { table.scrollLeft = 60; }")
+    after = cells.first.bounding_box(), cells.last.bounding_box()
+    assert before[0] and before[1] and after[0] and after[1]
+    assert abs(after[0]["x"] - before[0]["x"]) < 1 and before[1]["x"] - after[1]["x"] > 50
+
+
+def test_an_undo_waits_behind_a_dialog_and_comes_back_after_it(visitor: Visitor, fake: FakeLLM):
+    page, undo = visitor.page, visitor.page.get_by_role("button", name="Undo")
+    fake.say(SHORT)
+    visitor.ask("How many containers were handled?")
+    visitor.finished(1)
+    click(page.get_by_role("button", name="New chat"), then=page.get_by_text("Add documents", exact=True))
+    visitor.ask("To be deleted?")
+    visitor.finished(1)
+    click(page.get_by_role("button", name="Delete", exact=True), then=undo)
+    click(page.locator(".st-key-chats").get_by_role("button").first, then=visitor.answer("Nobody objected"))
+    dialog = page.get_by_role("dialog")
+    click(page.get_by_role("button", name="Share"), then=dialog)
+    expect(page.locator(".st-key-undo").first).to_be_hidden()
+    close(dialog)
+    expect(undo).to_be_visible()
