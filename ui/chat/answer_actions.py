@@ -61,7 +61,7 @@ def _share(message: Message, chat: str, workspace: Workspace) -> None:
                 on_click="ignore",
                 key=f"share-{form}-{message.id}",
             )
-    st.caption(_("A link that opens this chat at the answer, for yourself:"))
+    st.caption(_("A link that opens this chat at the answer. Only you can open it; for others, send a file."))
     copy_buttons({_("Copy link"): link(st.context.url or "", chat, message.id)}, f"copy-link-{message.id}")
 
 

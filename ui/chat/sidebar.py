@@ -17,6 +17,7 @@ from storage.errors import NotFound
 from storage.records import ConversationRecord
 from ui import pages
 from ui.chat import scope
+from ui.components.copy_buttons import copy_buttons
 from ui.components.local_time import local_time
 from ui.components.markdown import label
 from ui.components.messages import flash_errors, rename_action, show_errors
@@ -88,6 +89,9 @@ def _show_actions(workspace: Workspace, conversation: ConversationRecord) -> Non
         with st.popover(_("Export"), icon=":material/ios_share:", type="tertiary", key="export-chat"):
             for form, name in FORMS.items():
                 _show_download(workspace, conversation, form, name)
+            st.caption(_("A link that opens this chat. Only you can open it; for others, send a file."))
+            address = f"{(st.context.url or '').partition('?')[0]}?{PARAMETER}={conversation.id}"
+            copy_buttons({_("Copy link"): address}, f"copy-chat-link-{conversation.id}")
         st.button(
             _("Delete"),
             icon=":material/delete:",

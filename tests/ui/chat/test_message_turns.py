@@ -143,3 +143,11 @@ def test_an_answer_that_ended_early_can_go_on_only_with_a_model(page: Page, here
     turn = tell(here, "Who?", "Ann d", passages=[passage()], state="stopped")
     labels = [b.label for b in page(chat=turn.conversation_id).button]
     assert "Retry" in labels and "Continue" not in labels
+
+
+def test_the_menu_of_a_chat_copies_its_link_and_says_who_can_open_it(page, here):
+    chat = tell(here, "When?", "In 1432.").conversation_id
+    at = page("chat", chat=chat)
+    (link,) = [one.proto.json for one in at.get("bidi_component") if f"copy-chat-link-{chat}" in one.proto.id]
+    assert f"?chat={chat}" in link and "Copy link" in link
+    assert "Only you can open it; for others, send a file." in words(at)
