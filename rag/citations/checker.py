@@ -27,6 +27,7 @@ from rag.citations.claims import (
 from rag.citations.logic import qualified
 from rag.citations.lookup import TableLookup
 from rag.citations.quantities import Quantity, periods, quantities
+from rag.citations.quoted import Quotes, differing_fact
 from rag.citations.rows import RowLookup
 from rag.citations.support import Status
 from rag.citations.tables import split_row
@@ -118,8 +119,6 @@ COSTS = {
 FEW_WORDS = 6
 NOT_CALCULATED = ("name", "denial", "quantifier", "mode", "condition", "role")
 """Contradictions that a calculated number does not explain."""
-READ = ("number", "name", "denial", "direction", "quantifier", "mode", "condition", "role")
-"""Contradictions that no reader explains; the others compare wording, which a tested one reads for itself."""
 _COPULA = re.compile(r"(?:이다|입니다|이에요|예요|である|です)[.。!?！？ ]*\Z")
 _TOPIC = re.compile(r"[가-힣](?:은|는|이|가) |[はが]")
 _DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
@@ -232,7 +231,7 @@ class Checker:
         """Return the evidence that the quotes of a tested reader give a statement: verified, or unsupported.
 
         Quotes are widened to whole sentences and rows, so that none hides a "not" or an "if". Whether other
-        words say the same is the reader's to tell; the facts of READ must agree as in `check`.
+        words say the same is the reader's to tell; the facts of `rag.citations.quoted` must agree.
 
         >>> from rag.passage import Passage
         >>> text = "Seoul is big. Its residents number 9 million."
@@ -272,22 +271,20 @@ class Checker:
         given = joined([*units, *above])
         share = claim.share(given)
         unrelated = share < ON_SUBJECT and may_share_words(said, " ".join(unit.text for unit in units))
-        if not units or unrelated or (claim.quantities and self._in_table(quoted)):
+        if not units or unrelated:
             return None
         every = [*above, *(unit for one in quoted for unit in one.passage.units)]
-        if find_contradiction(claim, _anchor(claim, units), units, every, READ):
+        cells = [
+            cell
+            for one in quoted
+            for unit in one.units
+            for cell in self._tables.cells(Span(one.number, unit.start, unit.end))
+        ]
+        if differing_fact(claim, Quotes(_anchor(claim, units), units, every, cells)):
             return None
         first, *more = [Span(one.number, unit.start, unit.end) for one in quoted for unit in one.units]
         score = round(share, 4)
         return Evidence("verified", first.number, first.start, first.end, score, tuple(more))
-
-    def _in_table(self, quoted: "Sequence[_Quoted]") -> bool:
-        """Return True where quotes are of a table, whose numbers count by row and column only."""
-        return any(
-            self._tables.touches(Span(one.number, unit.start, unit.end))
-            for one in quoted
-            for unit in one.units
-        )
 
     def _check_table(self, table: str, among: Collection[int] | None) -> Evidence:
         rows = [[cell for cell, _ in split_row(line)] for line in table.strip().splitlines()]

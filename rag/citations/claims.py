@@ -478,7 +478,7 @@ SAME_CLAUSE = 0.3  # share of a clause's words from which another clause says th
 _MONTHS = "january february march april may june july august september october november december"
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_DATED = frozenset(f"{_MONTHS} {_WEEKDAYS}".split())
+DATED = frozenset(f"{_MONTHS} {_WEEKDAYS}".split())
 _COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDINALS))
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
@@ -509,7 +509,7 @@ def find_contradiction(
             lambda: (
                 turns(claim.text, anchor.text)
                 or adds_direction(claim.text, anchor.text)
-                or _reversed(claim, window)
+                or reverses(claim, window)
             ),
         ),
         ("quantifier", lambda: other_quantifier(claim.text, anchor.text)),
@@ -538,17 +538,32 @@ def _other_number(
 ) -> bool:
     """Return True where a number or time is not in the window, or in the place of another in the anchor."""
     given = [q for unit in window for q in unit.quantities]
-    if any(not any(q.fits(other) for other in given) for q in claim.quantities):
-        return True
+    return (
+        any(not any(q.fits(other) for other in given) for q in claim.quantities)
+        or misplaces_number(claim, anchor)
+        or _exchanged_numbers(claim.quantities, anchor.quantities)
+        or _other_time(claim, anchor, window, passage)
+    )
+
+
+def misplaces_number(claim: Sentence, anchor: Sentence) -> bool:
+    """Return True where the anchor says a number of the claim of another time or thing, or in another order.
+
+    >>> told = Sentence("The mill has 8 rooms, and the barn has 3 rooms.", 0, 0)
+    >>> [misplaces_number(Sentence(f"The barn has {number} rooms.", 0, 0), told) for number in (8, 3)]
+    [True, False]
+    """
     listed = respective(anchor)
     if listed:
         if any(_is_of_other_time(claim, q, listed) for q in claim.quantities):
             return True
     elif any(_is_of_other(claim, q, anchor) for q in claim.quantities):
         return True
-    if _exchanged_numbers(claim.quantities, anchor.quantities) or _other_time(claim, anchor, window, passage):
-        return True
-    return any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+    return (
+        _out_of_order(claim.quantities, anchor.quantities)
+        or _is_of_other_clause(claim, anchor)
+        or any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+    )
 
 
 _ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
@@ -624,7 +639,7 @@ def _is_of_other_time(
     """Return True where a list gives a number for other times than the claim's."""
     of = [period for other, period in listed if quantity.fits(other)]
     asked = [period for period in claim.periods if period.year or period.quarter or period.months]
-    return bool(of and asked) and not any(_states(period, one) for one in asked for period in of)
+    return bool(of and asked) and not any(states(period, one) for one in asked for period in of)
 
 
 _SEGMENT = re.compile(r"[,;、；，(（]|\band\b|\bwhile\b|\bbut\b|(?<=[가-힣](?:고|며))\s|及び|および")
@@ -647,13 +662,16 @@ def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:
 
 
 def _exchanged_numbers(claimed: Sequence[Quantity], given: Sequence[Quantity]) -> bool:
-    """Return True where each has a number that the other lacks, or both have theirs in another order."""
-    places = [next((at for at, other in enumerate(given) if q.fits(other)), -1) for q in claimed]
-    if -1 in places and any(not any(q.fits(other) for q in claimed) for other in given):
-        return True
-    found = [(q, place) for q, place in zip(claimed, places, strict=True) if place >= 0]
-    rest = {q.unit: iter(range(len(given))) for q, _ in found}
-    return not all(any(q.fits(given[at]) for at in rest[q.unit]) for q, _ in found)
+    """Return True where each has a number that the other lacks."""
+    more = any(not any(q.fits(other) for other in given) for q in claimed)
+    return more and any(not any(q.fits(other) for q in claimed) for other in given)
+
+
+def _out_of_order(claimed: Sequence[Quantity], given: Sequence[Quantity]) -> bool:
+    """Return True where numbers of one unit that both have stand in another order."""
+    found = [q for q in claimed if any(q.fits(other) for other in given)]
+    rest = {q.unit: iter(given) for q in found}
+    return not all(any(q.fits(other) for other in rest[q.unit]) for q in found)
 
 
 def _other_time(
@@ -669,18 +687,16 @@ def _other_time(
         q for q in anchor.quantities if q.unit == "yr" and not any(q.fits(own) for own in claim.quantities)
     ]
     for period in claim.periods:
-        if spans and period.year and not any(_states(other, period) for other in anchor.periods):
+        if spans and period.year and not any(states(other, period) for other in anchor.periods):
             return True  # "1874" for "in 1 year"
-        if any(_states(other, period) for other in near):
+        if any(states(other, period) for other in near):
             continue
         years = {p.year for p in near if p.year}
         bare = replace(period, year=0)
         more = bare.month or bare.day or bare.months or bare.quarter
         dated = not period.year or (not years and any(p.year == period.year for p in far))
-        if not dated or (more and not any(_states(p, bare) for p in near)):
+        if not dated or (more and not any(states(p, bare) for p in near)):
             return True
-    if _is_of_other_clause(claim, anchor):
-        return True
     claimed, given = _times(claim), _times(anchor)
     return bool(claimed - given and given - claimed) or not in_order(
         [str(p.year) for p in claim.periods if p.year and any(p.year == g.year for g in anchor.periods)],
@@ -718,7 +734,7 @@ def _times(unit: Sentence) -> set[int]:
     return {p.year for p in unit.periods if p.year}
 
 
-def _states(given: StatedTime, asked: StatedTime) -> bool:
+def states(given: StatedTime, asked: StatedTime) -> bool:
     """Return True where a period says all that another says."""
     fields = ("year", "month", "day", "months", "quarter")
     return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)
@@ -747,7 +763,7 @@ def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) 
     missing = [
         name
         for name in anchor.lacks(claim.names)
-        if name.casefold() not in _DATED
+        if name.casefold() not in DATED
         and not _is_common(name, claim, passage)
         and not re.match("[가-힣一-鿿]", name)
     ]
@@ -774,13 +790,13 @@ def _sure_names(unit: Sentence) -> list[str]:
     return [
         name
         for name in unit.names
-        if name.casefold() not in _DATED
+        if name.casefold() not in DATED
         and not (opening and name == opening[1])
         and not (name.isupper() and len(name) > 3)
     ]
 
 
-_BOUNDED = re.compile(
+BOUNDED = re.compile(
     r"\b(?:(?:not|never) exceed(?:ing|s)?|no (?:more|longer|later|higher|greater) than)\b", re.IGNORECASE
 )
 """Bounds that deny nothing: "not exceed" is "at most"."""
@@ -791,11 +807,11 @@ def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bo
 
     A clause of the claim is compared with the clause that has most of its words.
     """
-    said, told = _BOUNDED.sub("at most", claim.text), _BOUNDED.sub("at most", anchor.text)
+    said, told = BOUNDED.sub("at most", claim.text), BOUNDED.sub("at most", anchor.text)
     near = _near(claim, clauses(told))
     if any(map(negations, near)) != bool(negations(said)):
         return True
-    texts = [clause for unit in window for clause in clauses(_BOUNDED.sub("at most", unit.text))]
+    texts = [clause for unit in window for clause in clauses(BOUNDED.sub("at most", unit.text))]
     given = [(frozenset(tokens_of(clause)), clause) for clause in texts]
     return any(_other_denial(clause, given) for clause in clauses(said))
 
@@ -820,7 +836,7 @@ def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> b
 _NON = re.compile(r"\bnon-(\w+)", re.IGNORECASE)
 
 
-def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
+def reverses(claim: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
     given = joined(window)
     denied = {word for unit in window for word in tokens_of(" ".join(_NON.findall(unit.text)))}
@@ -836,7 +852,7 @@ def _reversed(claim: Sentence, window: Sequence[Sentence]) -> bool:
 
 
 # The document's names for itself
-_SELF = re.compile(
+SELF = re.compile(
     r"\b(?:the (?:company|group|corporation|firm|bank|university|registrant)|we|our|us)\b"
     r"|당사|회사|본사|当社|弊社|同社",
     re.IGNORECASE,
@@ -856,8 +872,8 @@ def in_its_words(claim: Sentence, text: str, owners: Collection[str]) -> Sentenc
     >>> in_its_words(Sentence("Apple's sales fell.", 0, 0), "The Company's sales fell.", {"apple"}).text
     'the company sales fell.'
     """
-    own = max(_SELF.findall(text), key=len, default="")
-    told = [name for name in claim.names if name.casefold() not in _DATED][:1]
+    own = max(SELF.findall(text), key=len, default="")
+    told = [name for name in claim.names if name.casefold() not in DATED][:1]
     told += _POSSESSIVE.findall(claim.text)
     named = (name for name in told if name.casefold() in owners and not _alone_in(name, text))
     first = next(named, "") if own else ""

@@ -133,15 +133,17 @@ _AMOUNTS = {name: QUANTIFIERS[name] for name in ("all", "most", "some")}
 _FORCES = {name: MODES[name] for name in ("possible", "duty")}
 
 
-def other_quantifier(claim: str, evidence: str) -> bool:
+def other_quantifier(claim: str, evidence: str, window: str = "") -> bool:
     """Return True where a statement says more than its source: "all" for "most".
+
+    `window` is all evidence where `evidence` is the nearest sentence of it.
 
     >>> other_quantifier("All teachers teach.", "Most teachers teach."), other_quantifier("Most do.", "A majority do.")
     (True, False)
     """
     near = part_about(claim, evidence)
     ours, theirs = _have(QUANTIFIERS, claim), _have(QUANTIFIERS, near)
-    added = _count(QUANTIFIERS, claim) - _count(QUANTIFIERS, evidence)
+    added = _count(QUANTIFIERS, claim) - _count(QUANTIFIERS, window or evidence)
     if added.keys() & {"all", "most", "only"}:
         return True
     if "only" in theirs - ours and _ALSO.search(claim):

@@ -170,10 +170,15 @@ class TableLookup:
 
     def touches(self, span: Span) -> bool:
         """Return True where some words are of a row of a table."""
-        return any(
-            p.number == span.number and p.cell.row_start < span.end and span.start < p.cell.row_end
+        return bool(self.cells(span))
+
+    def cells(self, span: Span) -> list[TableCell]:
+        """Return the cells with numbers of the rows that some words are of."""
+        return [
+            p.cell
             for p in self._cells
-        )
+            if p.number == span.number and p.cell.row_start < span.end and span.start < p.cell.row_end
+        ]
 
     def _quarters_of(self, document: str) -> dict[tuple[int, int], int]:
         own = [p for p in self._cells if self._documents[p.number] == document]

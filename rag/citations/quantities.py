@@ -143,6 +143,7 @@ def _continues(text: str, last: StatedTime, period: StatedTime) -> bool:
         getattr(last, f) and getattr(period, f) for f in ("year", "month", "day", "months", "quarter")
     )
     same = last.year == period.year and not period.quarter and not period.months and last.year
+    same = same and not any(getattr(last, f) and getattr(period, f) for f in ("month", "day"))
     if period.back or last.back or (clash and not same):
         return False
     return bool(_GAP.match(text[last.end : period.start]))
@@ -230,7 +231,7 @@ _UNITS = {
     "キロメートル": "km", "公里": "km", "m": "m", "metres": "m", "meters": "m", "미터": "m", "メートル": "m",
     "day": "d", "days": "d", "일": "d", "日": "d", "week": "wk", "weeks": "wk", "주": "wk", "週間": "wk",
     "month": "mo", "months": "mo", "개월": "mo", "か月": "mo", "ヶ月": "mo", "year": "yr", "years": "yr", "년": "yr", "年": "yr", "hour": "h",
-    "hours": "h", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "min": "min", "mins": "min", "분": "min", "分": "min", "h": "h", "hr": "h", "hrs": "h", "mph": "mph",
+    "hours": "h", "second": "s", "seconds": "s", "초": "s", "秒": "s", "tonne": "t", "tonnes": "t", "톤": "t", "トン": "t", "시간": "h", "時間": "h", "minute": "min", "minutes": "min", "min": "min", "mins": "min", "분": "min", "分": "min", "h": "h", "hr": "h", "hrs": "h", "mph": "mph",
     "平方公里": "km2", "l": "l", "litre": "l", "litres": "l", "liter": "l", "liters": "l", "리터": "l", "リットル": "l",
     "ml": "ml", "millilitre": "ml", "millilitres": "ml", "milliliter": "ml", "milliliters": "ml", "밀리리터": "ml", "ミリリットル": "ml", "gram": "g", "grams": "g",
     "그램": "g", "グラム": "g", "cm": "cm", "centimetre": "cm", "centimetres": "cm", "centimeter": "cm", "centimeters": "cm", "센티미터": "cm", "センチメートル": "cm",
@@ -238,8 +239,11 @@ _UNITS = {
     "°f": "°F", "kwh": "kWh", "kilowatt-hours": "kWh", "kilowatt hours": "kWh", "degrees celsius": "°C",
     "degrees fahrenheit": "°F",
 }  # fmt: skip
-_LENGTHS = {("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60}
-"""How many of a shorter unit of time a longer one has."""
+_SMALLER = {
+    ("wk", "d"): 7, ("yr", "mo"): 12, ("d", "h"): 24, ("h", "min"): 60, ("min", "s"): 60, ("t", "kg"): 1000,
+    ("kg", "g"): 1000, ("km", "m"): 1000, ("m", "cm"): 100, ("cm", "mm"): 10, ("l", "ml"): 1000,
+}  # fmt: skip
+"""How many of a smaller unit a larger one has."""
 MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
 MEASURES = frozenset({"l", "ml", "g", "cm", "mm", "°C", "°F", "kWh"})
 _UNSAID = MONEY | MEASURES
@@ -331,9 +335,12 @@ class Quantity:
         Without `sign` a loss of 139 fits (139), since words say the sign.
         """
         if not same_unit(self.unit, source.unit):
-            times = _LENGTHS.get((self.unit, source.unit))
+            times = _SMALLER.get((self.unit, source.unit), 0)
+            more = _SMALLER.get((source.unit, self.unit), 0)
+            if more:
+                return self.fits(replace(source, value=source.value * more, unit=self.unit))
             return bool(times) and replace(
-                self, value=self.value * (times or 1), step=Decimal(1), unit=source.unit
+                self, value=self.value * times, step=Decimal(1), unit=source.unit
             ).fits(source)
         mine, theirs = (self.value, source.value) if sign else (abs(self.value), abs(source.value))
         if self.bound in ("<", ">"):

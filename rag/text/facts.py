@@ -191,7 +191,7 @@ def latin_words(folded: str) -> frozenset[str]:
     )
 
 
-_NEGATION = re.compile(
+NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|hardly|nowhere|unable|unlikely"
     r"|fail(?:s|ed)? to|lack(?:s|ed|ing)?|den(?:y|ies|ied)|false|untrue)\b|n[’']t\b"
     r"|(?:^|\s)(?:안|못)\s|않|못[하했한할해]|없|아니|아닌|아닙|불가능"
@@ -208,7 +208,7 @@ def negations(text: str) -> int:
     >>> [negations(t) for t in ("not without rain", "비가 오지 않았다.", "雨は降らなかった。", "It rained.")]
     [2, 1, 1, 0]
     """
-    return len(_NEGATION.findall(text))
+    return len(NEGATION.findall(text))
 
 
 _CLAUSE = re.compile(

@@ -340,7 +340,7 @@ def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, sa
         "기중기는 고베에서 제작되었고 80톤을 들어 올린다. クレーンは神戸で製造され、80トンを持ち上げる。"
     )
     found = Checker([passage(text)]).check(claim)
-    assert found.said.rstrip("톤トン") == said and (found.status == "differs") == bool(said)
+    assert re.sub(r"\D", "", found.said) == said and (found.status == "differs") == bool(said)
 
 
 @pytest.mark.parametrize(
