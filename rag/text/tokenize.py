@@ -193,7 +193,7 @@ _MARKS = "".join(chr(c) for c in range(0x300, 0x1D00) if unicodedata.category(ch
 _TOKEN = re.compile(
     rf"(?P<unspaced>[{_UNSPACED}]+)"
     rf"|(?P<number>\d+(?:[.,]\d+)+)"
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[^\W_][{_MARKS}]*)+)"
+    rf"|(?P<word>(?:[a-z0-9]+[{_MARKS}]*|(?![{_UNSPACED}])[^\W_][{_MARKS}]*)+)"  # most letters by the first
 )
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")  # 1,234.5
 _GROUPED_BY_POINTS = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+")  # 1.234,5
@@ -211,7 +211,7 @@ def tokens(text: str, language: str | None = None) -> list[str]:
     """
     folded = _folded(text)
     code = language or word_language(folded)
-    return [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, [code], _pairs)]
+    return _tokens_of(_TOKEN.finditer(folded), [code], _pairs)
 
 
 _NAMED_LETTER = re.compile(r"(?<=[a-z]\s)[A-HJ-Z](?=\s*(?:[?!.,;:)|]|$|\s[a-z]))|(?<=\|\s)[A-Z](?=\s*\|)")
@@ -238,7 +238,7 @@ def index_tokens(text: str, language: str, analysers: Iterable[Analyser] = ()) -
     ['猫カ', 'カフ', 'フェ', 'ェへ', '猫', 'カフェ']
     """
     folded = _folded(text)
-    pieces = [token for match in _TOKEN.finditer(folded) for token in _tokens_of(match, [language], _pieces)]
+    pieces = _tokens_of(_TOKEN.finditer(folded), [language], _pieces)
     return [*pieces, *morphemes(folded, analysers)]
 
 
@@ -254,7 +254,7 @@ def question_tokens(text: str, languages: Collection[str], analysers: Iterable[A
     folded = _folded(text)
     own = STOP_WORDS.get(word_language(folded), frozenset())
     matches = (match for match in _TOKEN.finditer(folded) if match[0] not in own)
-    pieces = (token for match in matches for token in _tokens_of(match, languages, _pieces))
+    pieces = _tokens_of(matches, languages, _pieces)
     return list(dict.fromkeys([*pieces, *morphemes(folded, analysers)]))
 
 
@@ -277,17 +277,23 @@ def stemmed_as(language: str) -> str:
 
 
 def _tokens_of(
-    match: re.Match[str], codes: Collection[str], of_run: Callable[[re.Match[str]], list[str]]
-) -> Iterator[str]:
-    found = match[0]
-    if match.lastgroup == "unspaced":
-        yield from of_run(match)
-    elif match.lastgroup == "number":
-        yield found
-        if plain := _plain(found):
-            yield plain
-    else:
-        yield from (_stem(found[:_LONGEST], code) for code in codes if found not in STOP_WORDS.get(code, ()))
+    matches: Iterable[re.Match[str]],
+    codes: Collection[str],
+    of_run: Callable[[re.Match[str]], list[str]],
+) -> list[str]:
+    """Return the tokens of all matches; one list, since a generator for each word takes as long as the rest."""
+    found: list[str] = []
+    stop_words = [(code, STOP_WORDS.get(code, frozenset())) for code in codes]
+    for match in matches:
+        word, kind = match[0], match.lastgroup
+        if kind == "word":
+            found += [_stem(word[:_LONGEST], code) for code, stops in stop_words if word not in stops]
+        elif kind == "unspaced":
+            found += of_run(match)
+        else:
+            plain = _plain(word)
+            found += [word, plain] if plain else [word]
+    return found
 
 
 def bigrams(run: str) -> list[str]:

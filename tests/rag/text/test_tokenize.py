@@ -144,6 +144,11 @@ def test_a_text_is_indexed_with_more_than_pairs():
     assert set(question_tokens("서울에서 The cat", ["en"])) == {*index_tokens("서울에서", "en"), "cat"}
 
 
+@pytest.mark.parametrize("word", ["x\u0301y2", "éx\u0301", "xé\u0301y", "x\u0301\u0323éy"])
+def test_marks_and_letters_of_any_kind_are_one_word(word: str):
+    assert len(tokens(f"{word} {word}", "en")) == 2
+
+
 def test_accents_do_not_separate_a_question_from_a_document():
     assert set(tokens("Zürich café", "en")) == set(tokens("Zurich cafe", "en"))
 
