@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from rag.errors import EmbeddingError, IndexUnusable, LimitReached
 from rag.i18n import N_
 from rag.index.chroma_probe import CrashGuard
-from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths
+from rag.index.exact import Entries, Floats, Space, VectorFile, batches, check_lengths, evenly
 from rag.index.vector_index import (
     EQUAL,
     MISSED,
+    SAMPLE,
     Filter,
     Hydrate,
     VectorIndex,
@@ -268,6 +269,13 @@ class ChromaVectorStore(VectorIndex):
             raise IndexUnusable(
                 N_("The vector index {name} is damaged: it does not find what is in it.", name=self._name)
             )
+
+    def sample(self) -> Sequence[str]:
+        """Return the ids of SAMPLE entries, evenly spread; the copy lists all in less time and memory."""
+        if self._exact is None:
+            return super().sample()
+        with self._errors("read"):
+            return evenly(sorted(self._exact.rows.ids()), SAMPLE)
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return those of the ids that have a vector."""

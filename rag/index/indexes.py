@@ -179,13 +179,14 @@ class WordIndex:
         try:
             self.checked = time.monotonic()
             self.answering.check()
-            self.ids()
+            there = self.ids()  # read before the ledger, which then knows all of them
         except IndexUnusable as error:
             log.warning("%s It is made anew.", error)
             self.clear()
+            there = self.ids()
         if self._shared:
             self.answering.refresh()
-        there = self.ids()  # read before the ledger, which then knows all of them
+            there = self.ids()
         self.delete(self._strays(there))
         missing = sorted(self._documents.chunk_ids() - there)
         if missing and self._shared:  # another process may have added them since
