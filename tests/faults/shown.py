@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-WAYS = {"button", "chat_input", "text_input", "file_uploader"}  # elements that a person acts on here
+WAYS = {
+    "button",
+    "chat_input",
+    "text_area",
+    "text_input",
+    "file_uploader",
+}  # elements that a person acts on here
 
 Path = tuple[int, ...]
 

@@ -103,6 +103,13 @@ class Tab:
         state.string_value = text
         self._act(state, key)
 
+    def submit(self, key: str, text: str, button: str) -> None:
+        """Fill in the one field of a form, once it is there, and send it by its button."""
+        self.until(lambda: self.shown.way(button) is not None)
+        written, sent = self._state(key), self._state(button)
+        written.string_value, sent.trigger_value = text, True
+        self._act(written, key, sent)
+
     def drop(self, *files: tuple[str, bytes]) -> None:
         """Drop files, as names and contents, on the uploader of the page, once it is there."""
         self.until(lambda: self.shown.way("uploader") is not None)
@@ -179,11 +186,11 @@ class Tab:
         assert way is not None, f"Nothing here is called {key}:\n{self.text}"
         return WidgetState(id=getattr(way.element, way.element.WhichOneof("type")).id)
 
-    def _act(self, state: WidgetState, key: str) -> None:
+    def _act(self, state: WidgetState, key: str, *sent: WidgetState) -> None:
         way = self.shown.way(key)
         assert way is not None
         others = [dropped for dropped in self._dropped if dropped.id != state.id]
-        self._rerun(widget_states={"widgets": [state, *others]}, fragment_id=way.fragment)
+        self._rerun(widget_states={"widgets": [state, *sent, *others]}, fragment_id=way.fragment)
 
     def _uploaded(self, files: tuple[tuple[str, bytes], ...]) -> FileUploaderState:
         """Send files up, and return how the page names them afterwards."""
