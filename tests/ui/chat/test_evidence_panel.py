@@ -188,7 +188,7 @@ def test_a_document_is_opened_at_the_page_that_was_turned_to(here, page):
     at = page(chat=chat, cite=f"{answer}-0")
     assert "Page 1 · Figures" in [caption.value for caption in at.caption]
     at.button(key="source-chevron_right").click().run()
-    assert [caption.value for caption in at.caption][1:3] == ["Page 2", "Page 2 of 2"]
+    assert {"Page 2", "Page 2 of 2"}.issubset(caption.value for caption in at.caption)
     at.button(key="open-document").click().run()
     assert "Page 2 of 2" in words(at) and pictured(at) == ["Page 2"]
     at.button(key="source-chevron_left").click().run()
