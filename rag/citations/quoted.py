@@ -20,7 +20,7 @@ from rag.citations.logic import (
     swaps_roles,
     turns,
 )
-from rag.citations.quantities import Quantity, StatedTime, agree, quantities, same_unit
+from rag.citations.quantities import Quantity, StatedTime, agree, same_unit
 from rag.citations.tables import TableCell
 from rag.text.facts import NEGATION, clauses, negations
 from rag.text.language import without_particle
@@ -52,8 +52,8 @@ class Quotes:
 
     @cached_property
     def numbers(self) -> list[Quantity]:
-        """Numbers that the words state, those of tables in their scale, too."""
-        told = [number for unit in self.units for number in (*unit.quantities, *quantities(unit.text))]
+        """Numbers that the words state besides dates, those of tables in their scale, too."""
+        told = [number for unit in self.units for number in unit.quantities]
         return [*told, *(cell.quantity for cell in self.cells)]
 
     @cached_property
@@ -117,6 +117,7 @@ def _is_count(number: Quantity) -> bool:
 def follows(number: Quantity, given: Sequence[Quantity]) -> bool:
     """Return True where a number is the sum, difference, ratio, share or growth rate of given ones.
 
+    >>> from rag.citations.quantities import quantities
     >>> told = quantities("Revenue was $450 million, up $124 million.")
     >>> [follows(quantities(said)[0], told) for said in ("$326 million", "$574 million", "$300 million")]
     [True, True, False]

@@ -52,6 +52,7 @@ def test_numbers_of_a_quoted_row_count_in_its_scale_and_its_year(true: str, fals
     [
         ("Revenue before that was $326 million.", "Revenue before that was $336 million.", "Revenue"),
         ("The mill was sold in 2023.", "The mill was sold in 2022.", "In 2021"),
+        ("We opened the mill in 2021.", "We opened the mill for 2,021 pounds.", "In 2021"),
         ("Anna Reed bought the mill.", "Tom Reed bought the mill.", "In 2021"),
         ("Nobody was turned away.", "Guests were turned away.", "No guest"),
         ("창고에 밀 1,500kg이 보관되어 있다.", "창고에 밀 1,600kg이 보관되어 있다.", "창고에는"),
