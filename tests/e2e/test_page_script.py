@@ -107,7 +107,7 @@ for (const place of [window, document]) {
 }
 """
 REPEATED = """() => {
-  const all = heard.map(([, kind, act]) => `${kind} ${act}`)
+  const all = heard.filter(([, kind]) => kind.startsWith('key')).map(([, kind, act]) => `${kind} ${act}`)
     .filter((said) => !said.includes('[native code]'));
   return all.filter((said, at) => all.indexOf(said) !== at);
 }"""
