@@ -7,7 +7,7 @@ and asked as a model is, for the statements that the code leaves open and the co
 quote a control only where a passage has it word for word, unless said otherwise:
 
 - perfect: nothing for a false statement, for a true one whatever convinces the code: each of the nearest
-  windows of up to three sentences, and the nearest of each part;
+  windows of up to three sentences, the nearest of each part, and up to five sentences or rows together;
 - credulous: yes to everything, controls as well, with the two nearest windows;
 - silent on controls: yes to every statement, and nothing about controls;
 - knowing: yes to every statement, although it tells controls apart. No honest reader does; it shows what is
@@ -30,7 +30,7 @@ from rag.passage import Passage
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
-NEAREST, OF_PART = 10, 3
+NEAREST, OF_PART, GATHERED = 10, 3, 5
 LONGEST = 3
 """Sentences of a window."""
 Script = Callable[[str], Sequence[str]]
@@ -60,7 +60,7 @@ class Scripted(LanguageModel):
                 yield f"{number} | supports | {' … '.join(words.splitlines())}\n"
 
 
-def nearest(said: str, texts: Sequence[str]) -> list[Span]:
+def nearest(said: str, texts: Sequence[str], longest: int = LONGEST) -> list[Span]:
     """Return the windows of texts that share most words with a statement, the shorter ones first.
 
     >>> nearest("The mill is red.", ["It rains. The mill is old."])[0]
@@ -71,7 +71,7 @@ def nearest(said: str, texts: Sequence[str]) -> list[Span]:
     for number, text in enumerate(texts, 1):
         spans = sentences(text)
         for first, (start, _) in enumerate(spans):
-            for size, (_, end) in enumerate(spans[first : first + LONGEST]):
+            for size, (_, end) in enumerate(spans[first : first + longest]):
                 found.append(
                     (-len(asked.intersection(tokens(text[start:end]))), size, Span(number, start, end))
                 )
@@ -84,6 +84,29 @@ def quotes(claim: Claim) -> Iterator[list[Span]]:
     told = [nearest(part, claim.passages) for part in parts(claim.text)]
     if len(told) > 1:
         yield from ([span for spans in told for span in spans[:count]] for count in range(1, OF_PART + 1))
+    single = nearest(claim.text, claim.passages, 1)[:GATHERED]
+    covering = list(gathered(claim.text, claim.passages))
+    yield from (spans[:count] for spans in (covering, single) for count in range(2, len(spans) + 1))
+
+
+def gathered(said: str, texts: Sequence[str]) -> Iterator[Span]:
+    """Yield sentences of which each has most of a statement's words that those before it lack.
+
+    >>> list(gathered("Ann mills corn.", ["Ann mills. The mill is old. It mills corn."]))
+    [Span(number=1, start=0, end=10), Span(number=1, start=28, end=42)]
+    """
+    asked = set(tokens(said))
+    given = {span: asked.intersection(tokens(_words(span, texts))) for span in nearest(said, texts, 1)}
+    for _ in range(GATHERED):
+        span = max(given, key=lambda one: len(given[one]), default=None)
+        if span is None or not given[span]:
+            return
+        yield span
+        given = {other: words - given[span] for other, words in given.items()}
+
+
+def _words(span: Span, texts: Sequence[str]) -> str:
+    return texts[span.number - 1][span.start : span.end]
 
 
 def verified_by(claim: Claim) -> list[bool]:
@@ -97,7 +120,7 @@ def verified_by(claim: Claim) -> list[bool]:
         return [said] if any(said in text for text in claim.passages) else []
 
     def words(spans: Sequence[Span]) -> list[str]:
-        return [claim.passages[span.number - 1][span.start : span.end] for span in spans]
+        return [_words(span, claim.passages) for span in spans]
 
     def knowing(spans: Sequence[Span]) -> Script:
         given = words(spans)
