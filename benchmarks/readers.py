@@ -7,7 +7,8 @@ and asked as a model is, for the statements that the code leaves open and the co
 quote a control only where a passage has it word for word, unless said otherwise:
 
 - perfect: nothing for a false statement, for a true one whatever convinces the code: each of the nearest
-  windows of up to three sentences, the nearest of each part, and up to five sentences or rows together;
+  windows of up to three sentences, the nearest of each part, the nearest sentence or row with each other one,
+  each paragraph or table, and up to five sentences that have most of its words together;
 - credulous: yes to everything, controls as well, with the two nearest windows;
 - silent on controls: yes to every statement, and nothing about controls;
 - knowing: yes to every statement, although it tells controls apart. No honest reader does; it shows what is
@@ -16,6 +17,7 @@ quote a control only where a passage has it word for word, unless said otherwise
 """
 
 import argparse
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -30,7 +32,7 @@ from rag.passage import Passage
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
-NEAREST, OF_PART, GATHERED = 10, 3, 5
+NEAREST, OF_PART, GATHERED, PAIRED = 10, 3, 5, 60
 LONGEST = 3
 """Sentences of a window."""
 Script = Callable[[str], Sequence[str]]
@@ -84,9 +86,14 @@ def quotes(claim: Claim) -> Iterator[list[Span]]:
     told = [nearest(part, claim.passages) for part in parts(claim.text)]
     if len(told) > 1:
         yield from ([span for spans in told for span in spans[:count]] for count in range(1, OF_PART + 1))
-    single = nearest(claim.text, claim.passages, 1)[:GATHERED]
+    single = nearest(claim.text, claim.passages, 1)
+    yield from ([single[0], other] for other in single[1:PAIRED])
+    blocks = (re.finditer(r"\S.*?(?=\n\s*\n|\Z)", text, re.DOTALL) for text in claim.passages)
+    yield from ([Span(n, *one.span())] for n, found in enumerate(blocks, 1) for one in found)
     covering = list(gathered(claim.text, claim.passages))
-    yield from (spans[:count] for spans in (covering, single) for count in range(2, len(spans) + 1))
+    yield from (
+        spans[:count] for spans in (covering, single[:GATHERED]) for count in range(2, len(spans) + 1)
+    )
 
 
 def gathered(said: str, texts: Sequence[str]) -> Iterator[Span]:
