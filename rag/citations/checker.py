@@ -274,13 +274,14 @@ class Checker:
         if not units or unrelated:
             return None
         every = [*above, *(unit for one in quoted for unit in one.passage.units)]
-        cells = [
-            cell
+        cells = {
+            unit: self._tables.cells(Span(one.number, unit.start, unit.end))
             for one in quoted
             for unit in one.units
-            for cell in self._tables.cells(Span(one.number, unit.start, unit.end))
-        ]
-        if differing_fact(claim, Quotes(_anchor(claim, units), units, every, cells)):
+        }
+        told = [cell for found in cells.values() for cell in found]
+        rows = [unit for unit, found in cells.items() if found]
+        if differing_fact(claim, Quotes(_anchor(claim, units), units, every, told, rows)):
             return None
         first, *more = [Span(one.number, unit.start, unit.end) for one in quoted for unit in one.units]
         score = round(share, 4)
@@ -400,6 +401,9 @@ _STARTS = re.compile(
 _ELLIPSIS = re.compile(r"(\bin the (?:first|second|third|fourth))\s*(?=[.,]?\Z)", re.IGNORECASE)
 
 
+_BETWEEN = re.compile(r"\bbetween\s+\S{0,3}\Z", re.IGNORECASE)
+
+
 def _gapped(sentence: str) -> list[str]:
     """Return the parts of a sentence whose second part leaves out its beginning.
 
@@ -408,7 +412,8 @@ def _gapped(sentence: str) -> list[str]:
     """
     given = quantities(sentence)
     told = [q for q in given if not q.is_year and not _is_dated(sentence, q)]
-    joint = re.search(r",?\s+and\s+", sentence[told[0].end :]) if len(told) == 2 else None
+    both = len(told) == 2 and not _BETWEEN.search(sentence[: told[0].start])
+    joint = re.search(r",?\s+and\s+", sentence[told[0].end :]) if both else None
     if joint is None or told[0].end + joint.end() != told[1].start:
         return []
     lead, first = sentence[: told[0].start], sentence[: told[0].end + joint.start()]

@@ -479,7 +479,8 @@ _MONTHS = "january february march april may june july august september october n
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 DATED = frozenset(f"{_MONTHS} {_WEEKDAYS}".split())
-_COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDINALS))
+_KOREAN_ORDINALS = "첫째 둘째 셋째 넷째 다섯째"
+_COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDINALS, _KOREAN_ORDINALS))
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
@@ -517,7 +518,7 @@ def find_contradiction(
         ("condition", lambda: drops_condition(claim.text, anchor.text)),
         ("contrast", lambda: exchanges(claim.text, anchor.text, " ".join(unit.text for unit in window))),
         ("topic", lambda: claim.korean and has_other_topic(claim, anchor)),
-        ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *_CODE.findall(claim.text)])),
+        ("role", lambda: swaps_roles(claim.text, anchor.text, [*claim.names, *CODE.findall(claim.text)])),
         ("word", lambda: is_altered_copy(claim, anchor) and not claim.is_retold(anchor, window)),
         ("order", lambda: not by_value and is_reordered(claim, window, passage)),
         ("splice", lambda: is_spliced(claim, passage)),
@@ -562,7 +563,7 @@ def misplaces_number(claim: Sentence, anchor: Sentence) -> bool:
     return (
         _out_of_order(claim.quantities, anchor.quantities)
         or _is_of_other_clause(claim, anchor)
-        or any(_conflict(*pair) for pair in zip(_counts(claim), _counts(anchor), strict=True))
+        or any(conflict(*pair) for pair in zip(counts(claim), counts(anchor), strict=True))
     )
 
 
@@ -740,12 +741,13 @@ def states(given: StatedTime, asked: StatedTime) -> bool:
     return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)
 
 
-def _counts(unit: Sentence) -> Iterator[frozenset[str]]:
+def counts(unit: Sentence) -> Iterator[frozenset[str]]:
+    """Yield the months, the days of the week, and the ordinals of a sentence."""
     words = frozenset(unit.surface)
     yield from (words & kind for kind in _COUNTS)
 
 
-def _conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
+def conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
     """Return True where each of two has something that the other lacks: {20, 10}, {20} is no conflict."""
     return bool(claimed - given and given - claimed)
 
@@ -756,7 +758,7 @@ _REFERRING = re.compile(
     re.IGNORECASE,
 )
 """Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
-_CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
+CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
 
 
 def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:

@@ -15,7 +15,7 @@ from rag.text.tokenize import tokens_of
 
 _CLASSES = r"""
 all    : \b(?:(?<!almost )(?<!nearly )all|every|each(?=\s+\w)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
-most   : \b(?:most(?! \w+ed\b)|almost all|nearly all|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
+most   : \b(?:most(?! \w+(?:ed|ly)\b)|almost all|nearly all|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
 only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|sólo|solamente|únicamente)\b|오직|뿐|에만|(?<=[가-힣])(?<!지)만(?:이|을|은)?\s|だけ|のみ|しか|唯一|仅|只有
 some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
@@ -156,20 +156,20 @@ _PARTS = re.compile(
 )
 
 
-def part_about(claim: str, evidence: str) -> str:
+def part_about(claim: str, evidence: str, mostly: float = 0.0) -> str:
     """Return the parts of a sentence that share words with a statement, with all between; else all.
+
+    `mostly` is the least share of the most words that a part has.
 
     >>> part_about("Entry is free.", "Dogs may come in, but entry is free if you are a member.")
     ' entry is free if you are a member.'
     """
     ends = [0, *(m.end() for m in _PARTS.finditer(evidence)), len(evidence)]
     ours = set(tokens_of(claim))
-    shared = [
-        (begin, end)
-        for begin, end in pairwise(ends)
-        if len(ours.intersection(tokens_of(evidence[begin:end]))) > 1
-    ]
-    return evidence[shared[0][0] : shared[-1][1]] if shared else evidence
+    shared = {at: len(ours.intersection(tokens_of(evidence[slice(*at)]))) for at in pairwise(ends)}
+    least = max(2, mostly * max(shared.values()))
+    told = [at for at, words in shared.items() if words >= least]
+    return evidence[told[0][0] : told[-1][1]] if told else evidence
 
 
 def _details(claim: str, evidence: str) -> bool:
@@ -243,7 +243,7 @@ _UP = re.compile(
 )
 _DOWN = re.compile(
     r"\b(?:decreas|declin|fall|fell|drop|shr[aiu]nk|lower|fewer|weaken|weaker)|\b(?:went|goes|go|is|are|was|were) down\b"
-    r"|감소|줄[어었고]|하락|낮아|작아졌|減[少っ]|下落|低下|低くな|下降|减少",
+    r"|감소|줄[어었고]|하락|낮아|작아졌|減[少っり]|下落|低下|低くな|下降|减少",
     re.IGNORECASE,
 )
 
@@ -292,7 +292,7 @@ def adds_direction(claim: str, evidence: str) -> bool:
     return any(_times(way, claim) and not _times(way, evidence) for way in (_RAISING, _LOWERING))
 
 
-_AGENT = re.compile(r"\bby (?:the |an? )?(?=[A-Z])")
+_AGENT = re.compile(r"(?<!driven )\bby (?:the |an? )?(?=[A-Z])")
 _PASSIVE = re.compile(
     r"\b(?:was|were|is|are|been|be|being|got)\s(?:\w+\s)?\w+(?:ed|en|wn|ne|ght|ld|de)\b", re.IGNORECASE
 )

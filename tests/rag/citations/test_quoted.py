@@ -13,6 +13,18 @@ SALES = """Net sales by region (in millions)
 | Europe | 4,100 | 4,612 |
 | Asia | 2,050 | 1,980 |
 """
+HOURS = """The pool
+
+| | Single | Pass |
+|---|---|---|
+| Adults | 5,000원 | 45,000원 |
+| Children | 2,500원 | 22,500원 |
+"""
+PLACES = (
+    "Weekdays the desk closes at 9, on Sundays it closes at 6. In 1865 his father died and he was crowned, "
+    "and in 1884 the liberals fell. The prize went to Mia Roth, the coach. Ida Lang sold tea. "
+    "韮山代官の江川英龍と勘定奉行の川路聖謨が任命された。ビクターは学費を援助し、コロムビアは曲を発売した。"
+)
 PROSE = (
     "In 2021 we opened the mill, and in 2023 we sold it to Anna Reed. "
     "Revenue was $450 million, up $124 million. No guest was turned away. "
@@ -62,3 +74,57 @@ def test_numbers_of_a_quoted_row_count_in_its_scale_and_its_year(true: str, fals
 def test_other_words_pass_and_other_facts_do_not(true: str, false: str, words: str):
     assert is_supported(true, PROSE, words)
     assert not is_supported(false, PROSE, words)
+
+
+@pytest.mark.parametrize(
+    ("true", "false", "words"),
+    [
+        ("On Sundays the desk closes at 6.", "On Sundays the desk closes at 9.", "Weekdays"),
+        ("In 1865 he was crowned.", "In 1884 he was crowned.", "In 1865"),
+        ("Mia Roth won the prize.", "Ida Lang won the prize.", PLACES),
+        (
+            "韮山代官の江川英龍と、勘定奉行の川路聖謨が選ばれた。",
+            "韮山代官の川路聖謨と、勘定奉行の江川英龍が選ばれた。",
+            "韮山",
+        ),
+        ("ビクターは学費を援助していた。", "コロムビアは学費を援助していた。", "ビクター"),
+    ],
+)
+def test_a_number_a_time_or_a_name_of_another_clause_is_another_fact(true: str, false: str, words: str):
+    assert is_supported(true, PLACES, words)
+    assert not is_supported(false, PLACES, words)
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("A pass for children costs 22,500원.", "A pass for adults costs 22,500원."),
+        (
+            "Two adults and one of the children pay 12,500원.",
+            "Two adults and one of the children pay 13,500원.",
+        ),
+        (
+            "All adults and children pay nine times as much for a pass.",
+            "All adults and children pay eight times as much for a pass.",
+        ),
+    ],
+)
+def test_rows_quoted_together_say_whose_a_number_is_and_what_follows_from_them(true: str, false: str):
+    assert is_supported(true, HOURS, HOURS)
+    assert not is_supported(false, HOURS, HOURS)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Dogs are not admitted.", "We exclude dogs from the hall."),
+        ("Its reign lasted 44 years.", "The reign began in 1865 and ended in 1909."),
+        ("Sales fell by 762 pounds to 1,900.", "Sales were 1,900, down 762 pounds."),
+        (
+            "It was shown for the first time in 1954.",
+            "First shown in 1954, it is the most widely seen event.",
+        ),
+    ],
+)
+def test_what_follows_in_other_words_is_left_to_the_reader(said: str, told: str):
+    assert is_supported(said, told, told)
