@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag.citations.checker import Checker
-from rag.citations.claims import Sentence
+from rag.citations.sentence import Sentence
 from rag.evaluation.answers import as_passages, load_claims
 
 MOST_FALSE = 0.03

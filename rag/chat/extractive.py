@@ -14,7 +14,7 @@ from rag.chat.followup import named_alone
 from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
-from rag.citations.claims import LIGHT, LIGHT_WEIGHT
+from rag.citations.sentence import LIGHT, LIGHT_WEIGHT
 from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage

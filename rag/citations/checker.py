@@ -16,19 +16,13 @@ from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.asked import Reading, Span, TableText
-from rag.citations.claims import (
-    JOINT_WEIGHT,
-    Sentence,
-    find_contradiction,
-    in_its_words,
-    joined,
-    other_numbers,
-)
+from rag.citations.claims import find_contradiction, in_its_words, other_numbers
 from rag.citations.logic import qualified
 from rag.citations.lookup import TableLookup
 from rag.citations.quantities import Quantity, periods, quantities
 from rag.citations.quoted import Quotes, differing_fact
 from rag.citations.rows import RowLookup
+from rag.citations.sentence import JOINT_WEIGHT, Sentence, joined
 from rag.citations.support import Status
 from rag.citations.tables import split_row
 from rag.passage import Passage, quotable

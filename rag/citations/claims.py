@@ -1,20 +1,18 @@
-"""Claims: parsed sentences, and the rules by which the words of a passage contradict one.
+"""Claims: the rules by which the words of a passage contradict a sentence.
 
 The rules compare the claim with the anchor (the sentence of the passage with most of its words), with the
 window around the anchor, and with the whole passage. Pure functions, without a model.
 """
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
-from functools import cached_property
 from itertools import pairwise
-from math import fsum
 
 from rag.citations.logic import (
+    BOUNDED,
     adds_direction,
     drops_condition,
     exchanges,
@@ -23,233 +21,23 @@ from rag.citations.logic import (
     swaps_roles,
     turns,
 )
-from rag.citations.quantities import Quantity, StatedTime, periods, same_unit, undated
-from rag.text.facts import (
-    NUMBER,
-    clauses,
-    holds_name,
-    in_order,
-    latin_words,
-    names,
-    negations,
-    plain_years,
-    value_of,
-    with_values,
-    without_numbers,
+from rag.citations.quantities import Quantity, StatedTime, same_unit, states
+from rag.citations.sentence import (
+    CODE,
+    DATED,
+    LIGHT,
+    TOPIC,
+    Sentence,
+    conflict,
+    counts,
+    likeness,
+    outline,
+    reverses,
+    run,
 )
+from rag.text.facts import clauses, in_order, negations, without_numbers
 from rag.text.language import words_of
-from rag.text.normalize import normalize, without_politeness
 from rag.text.tokenize import content_words, tokens_of
-
-_LIGHT = """
-say says said state stated announce announced report reported accord according become became begin began
-begun start started make made take took taken place give gave given get got go went gone come came
-include included includes know known call called name named use used using base based also well several
-various many much new number time year month day later early earlier due cause work worked show shows
-showed shown find found hold held follow followed following serve served set lead led leads provide
-provided provides result results consider considered feature featured relate related involve involved
-help helped helps allow allowed allows require required current currently still however additionally
-typically often generally usually commonly mainly primarily particularly especially significant
-significantly important different certain specific overall main major part way type form thing people
-person group area large small high long good great own able need like likely order case point example
-respectively approximately around nearly almost within across along toward among throughout despite
-although therefore thus hence moreover furthermore since once again further another ensure contain
-contains contained consist consists describe described associate associated occur occurred receive
-received appear appeared remain remained continue continued return returned decide decided develop
-developed quite rather instead fact interesting
-create created produce produced can could may might must shall should will would
-"""
-LIGHT = frozenset(tokens_of(_LIGHT, "en"))
-"""Function and reporting words: two sentences may say the same with different ones."""
-LIGHT_WEIGHT = 0.2
-JOINT_WEIGHT = 0.05
-"""Weight of a pair of Korean letters of which one is of a particle or an ending."""
-LIKE = 0.6  # least common prefix, as a share of the longer word, of two forms of one word
-_UNSPACED = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_KOREAN = re.compile("[\uac00-\ud7a3]")
-_COUNTED = re.compile(NUMBER.pattern + r"\s?[가-힣]?", re.IGNORECASE)
-"""Number with its Korean unit, which are compared by value."""
-_BEFORE_DATE = re.compile(r"\b(?:in|on|at|during|of|since|by|from|until|through|as of)\s*\Z", re.IGNORECASE)
-_PIECE = re.compile(
-    r"\d+(?:\.\d+)?s?|[\u3041-\u30ff\u3400-\u9fff]|[^\W\d_\u3041-\u30ff\u3400-\u9fff][^\W_\u3041-\u30ff\u3400-\u9fff]*"
-)
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """Sentence of a text with its features, ``text == whole[start:end]``."""
-
-    text: str
-    start: int
-    end: int
-
-    @cached_property
-    def said(self) -> str:
-        """Text without polite endings, which state nothing."""
-        return without_politeness(self.text) if self.unspaced else self.text
-
-    @cached_property
-    def folded(self) -> str:
-        """Normalised text."""
-        return normalize(self.text)
-
-    @cached_property
-    def sequence(self) -> list[str]:
-        """Tokens in order, without numbers."""
-        return list(tokens_of(without_numbers(self.said)))
-
-    @cached_property
-    def surface(self) -> list[str]:
-        """Surface forms in order: words, numbers by value, single letters of scripts without spaces."""
-        return _PIECE.findall(with_values(normalize(self.said)))
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Set of tokens, without numbers."""
-        return frozenset(self.sequence)
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        """Weight of each token; the pairs of letters of a Korean content word weigh 1 together.
-
-        >>> Sentence("다리가 개통했다", 0, 8).weights
-        {'다리': 1.0, '리가': 0.05, '개통': 1.0, '통했': 0.05, '했다': 0.05}
-        """
-        if not self.korean:
-            return {word: LIGHT_WEIGHT if word in LIGHT else 1.0 for word in self.words}
-        found = dict.fromkeys(self.sequence, JOINT_WEIGHT)
-        for word in self.content:
-            pieces = tokens_of(word) or (word,)
-            for piece in pieces:
-                found[piece] = max(found.get(piece, 0.0), 1 / len(pieces))
-        return found
-
-    @cached_property
-    def content(self) -> list[str]:
-        """Content words besides numbers, in order."""
-        return content_words(_COUNTED.sub(" ", self.undated.said))
-
-    def is_retold(self, anchor: "Sentence", window: "Sequence[Sentence]") -> bool:
-        """Return True where a Korean sentence has only numbers and content words of others.
-
-        The words must stand in one sentence in their order; those of the topic may stand anywhere.
-        """
-        if not self.korean:
-            return False
-        given = joined(window) | {piece for unit in window for piece in unit.surface}
-        wanted = {piece for piece in self.surface if piece[0].isdigit()}
-        if not given.issuperset(wanted.union(*(tokens_of(word) or (word,) for word in self.content))):
-            return False
-        topic = _TOPIC.match(self.said)
-        rest = [word for word in self.content if not (topic and word in topic[0])]
-        return bool(re.search(".*?".join(map(re.escape, rest)), anchor.said, re.DOTALL))
-
-    @cached_property
-    def quantities(self) -> list[Quantity]:
-        """Numbers with their units, without those of dates, in order."""
-        text = plain_years(self.text)
-        return undated(text, periods(text))
-
-    @cached_property
-    def periods(self) -> list[StatedTime]:
-        """Dates, years and spans of time, in order."""
-        return periods(plain_years(self.text))
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names as they are written."""
-        return names(self.text)
-
-    @cached_property
-    def plain(self) -> frozenset[str]:
-        """Tokens that are no part of a name."""
-        return self.words - frozenset(tokens_of(" ".join(self.names)))
-
-    @cached_property
-    def outline(self) -> list[str]:
-        """Numbers and content words, in order; each sentence is compared with many."""
-        return outline(self.said)
-
-    @cached_property
-    def states_facts(self) -> bool:
-        """True where it states what is compared by value: a number, a time or a Latin name."""
-        return bool(self.quantities or self.periods or any(name[0] < "\u0250" for name in self.names))
-
-    @cached_property
-    def undated(self) -> "Sentence":
-        """Sentence without its dates, which may stand anywhere and are compared by value."""
-        if not self.periods:
-            return self
-        text = plain_years(self.text)
-        for period in reversed(self.periods):
-            text = _BEFORE_DATE.sub("", text[: period.start]) + " " + text[period.end :]
-        return Sentence(text, self.start, self.end)
-
-    @cached_property
-    def unspaced(self) -> bool:
-        """True where it has Korean, Japanese or Chinese letters."""
-        return bool(_UNSPACED.search(self.text))
-
-    @cached_property
-    def korean(self) -> bool:
-        """True where it has Korean letters, and so words divided by spaces, compared by their content."""
-        return bool(_KOREAN.search(self.text))
-
-    @cached_property
-    def _latin(self) -> frozenset[str]:
-        return latin_words(self.folded)
-
-    def holds(self, name: str) -> bool:
-        """Return True where it has a name, in this form or as an adjective."""
-        return holds_name(name, self.folded, self._latin)
-
-    def lacks(self, wanted: Iterable[str]) -> list[str]:
-        """Return those of the wanted names that it does not have."""
-        return [name for name in wanted if not self.holds(name)]
-
-    def share(self, given: Collection[str]) -> float:
-        """Return the share of its tokens that are given, by weight, 0 to 1.
-
-        >>> Sentence("Bridges opened later", 0, 20).share({"bridg"})
-        0.45454545454545453
-        """
-        total = fsum(self.weights.values())  # unlike sum, the same in any order of a set's words
-        shared = fsum(weight for word, weight in self.weights.items() if word in given)
-        return shared / total if total else 0.0
-
-    def alike(self, given: Collection[str]) -> dict[str, float]:
-        """Return its tokens that are not given, each with its likeness to a given one, 0 to 1."""
-        return {word: _likeness(word, given) for word in self.words if word not in given}
-
-
-def _likeness(word: str, given: Collection[str]) -> float:
-    """Return the longest prefix shared with a given word, as a share: "design", {"designat"} -> 0.75."""
-    if len(word) < 4 or not word.isascii():
-        return 0.0
-    shares = (_run(word, other) / max(len(word), len(other)) for other in given if other[:3] == word[:3])
-    best = max(shares, default=0.0)
-    return best if best >= LIKE else 0.0
-
-
-def joined(parts: Sequence[Sentence]) -> frozenset[str]:
-    """Return the words of several sentences."""
-    return frozenset[str]().union(*(part.words for part in parts))
-
-
-def outline(text: str) -> list[str]:
-    """Return the numbers and uninflected content words of a sentence, in order.
-
-    >>> outline("The bridges opened in 1932."), outline("다리는 1932년에 개통됐다."), outline("橋は開通した")
-    (['bridg', 'open', '1932'], ['다리', '1932', '개통'], ['橋', '開通'])
-    """
-    text = unicodedata.normalize("NFKC", text)
-    said: list[str] = []
-    done = 0
-    for match in NUMBER.finditer(text):
-        said += [*content_words(text[done : match.start()]), value_of(match)]
-        done = match.end()
-    return [*said, *content_words(text[done:])]
-
 
 # Word order. Shares are of the claim's words, 0 to 1.
 ALIKE = 0.6  # share in the same order from which two sentences are compared word for word
@@ -292,7 +80,7 @@ def _changes(step: Step, more: Counter[str]) -> bool:
     operation, ours, theirs = step
     new = [word for word in ours if more[word] and _tells(word)]
     if operation == "replace":
-        new = [word for word in new if not _likeness(word, theirs)]
+        new = [word for word in new if not likeness(word, theirs)]
         return bool(new) and any(map(_tells, theirs))
     return operation == "insert" and any(word[0].isdigit() for word in new)
 
@@ -305,15 +93,13 @@ def _tells(word: str) -> bool:
     return not _HIRAGANA.fullmatch(word) and any(token not in LIGHT for token in tokens_of(word, "en"))
 
 
-_TOPIC = re.compile(r"[^、,が]{1,40}?は|[^,]{0,40}?[가-힣`](?:은|는)(?=\s)")
-"""Topic of a Korean or Japanese sentence."""
 _NO_SUBJECT = re.compile(r"(?:그|그녀|이것|그것)(?:은|는)|.*(?:에는|에서는|으?로는)\Z")
 """Topic that is a pronoun, or a place or time."""
 
 
 def _topic(claim: Sentence, passage: Sequence[Sentence]) -> frozenset[str]:
     """Return the words of a claim's topic that a passage has; the anchor may leave them out."""
-    topic = _TOPIC.match(claim.said)
+    topic = TOPIC.match(claim.said)
     words = outline(topic[0]) if topic else ()
     return frozenset(word for word in words if len(word) > 1 and any(word in unit.text for unit in passage))
 
@@ -326,7 +112,7 @@ def has_other_topic(claim: Sentence, anchor: Sentence) -> bool:
     >>> has_other_topic(Sentence("아버지는 떠났다.", 0, 0), Sentence("어머니는 떠났다.", 0, 0))
     True
     """
-    ours, theirs = _TOPIC.match(claim.said), _TOPIC.match(anchor.said)
+    ours, theirs = TOPIC.match(claim.said), TOPIC.match(anchor.said)
     if not ours or not theirs or _NO_SUBJECT.match(ours[0]) or _NO_SUBJECT.match(theirs[0]):
         return False
     mine, given = content_words(ours[0]), content_words(theirs[0])
@@ -428,18 +214,12 @@ def _pieces(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, str]
     at = 0
     while at < len(claim):
         after = found[-1][0] if found else 0
-        runs = [(_run(claim[at:], source[start:]), start >= after, -start) for start in range(len(source))]
+        runs = [(run(claim[at:], source[start:]), start >= after, -start) for start in range(len(source))]
         length, _, place = max(runs, default=(0, True, 0))
         if length:
             found.append((-place, claim[at]))
         at += length or 1
     return found
-
-
-def _run(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common beginning of two sequences of words, or of two words."""
-    both = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
@@ -467,7 +247,7 @@ def is_spliced(claim: Sentence, passage: Sequence[Sentence]) -> bool:
 
 def _longest(said: Sequence[str], given: Sequence[str]) -> tuple[int, Sequence[str]]:
     """Return the length of the longest run of a text in the given, and the rest of the given after it."""
-    runs = [(_run(said, given[at:]), at) for at in range(len(given)) if given[at] == said[0]]
+    runs = [(run(said, given[at:]), at) for at in range(len(given)) if given[at] == said[0]]
     length, at = max(runs, default=(0, 0))
     return length, given[at + length :]
 
@@ -475,13 +255,6 @@ def _longest(said: Sequence[str], given: Sequence[str]) -> tuple[int, Sequence[s
 # Rules
 ALONE = 0.75  # share of the claim's words besides names from which the anchor states it by itself
 SAME_CLAUSE = 0.3  # share of a clause's words from which another clause says the same
-_MONTHS = "january february march april may june july august september october november december"
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-DATED = frozenset(f"{_MONTHS} {_WEEKDAYS}".split())
-_KOREAN_ORDINALS = "첫째 둘째 셋째 넷째 다섯째"
-_COUNTS = tuple(frozenset(words.split()) for words in (_MONTHS, _WEEKDAYS, _ORDINALS, _KOREAN_ORDINALS))
-_NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 
 
 def find_contradiction(
@@ -735,30 +508,12 @@ def _times(unit: Sentence) -> set[int]:
     return {p.year for p in unit.periods if p.year}
 
 
-def states(given: StatedTime, asked: StatedTime) -> bool:
-    """Return True where a period says all that another says."""
-    fields = ("year", "month", "day", "months", "quarter")
-    return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)
-
-
-def counts(unit: Sentence) -> Iterator[frozenset[str]]:
-    """Yield the months, the days of the week, and the ordinals of a sentence."""
-    words = frozenset(unit.surface)
-    yield from (words & kind for kind in _COUNTS)
-
-
-def conflict(claimed: frozenset[str], given: frozenset[str]) -> bool:
-    """Return True where each of two has something that the other lacks: {20, 10}, {20} is no conflict."""
-    return bool(claimed - given and given - claimed)
-
-
 _REFERRING = re.compile(
     r"\b(?:it|he|she|they|its|his|her|their|them|him|this|these|those|such|who|which|we|our)\b"
     r"|[\u3041-\u30ff\uac00-\ud7a3]",
     re.IGNORECASE,
 )
 """Words that may stand for a name of an earlier sentence; Korean and Japanese leave it out."""
-CODE = re.compile(r"(?<=`)[^`\n]{1,60}(?=`)")
 
 
 def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) -> bool:
@@ -798,12 +553,6 @@ def _sure_names(unit: Sentence) -> list[str]:
     ]
 
 
-BOUNDED = re.compile(
-    r"\b(?:(?:not|never) exceed(?:ing|s)?|no (?:more|longer|later|higher|greater) than)\b", re.IGNORECASE
-)
-"""Bounds that deny nothing: "not exceed" is "at most"."""
-
-
 def _denied(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
     """Return True where one of claim and evidence is negated and the other is not.
 
@@ -833,24 +582,6 @@ def _other_denial(clause: str, given: Sequence[tuple[frozenset[str], str]]) -> b
     words = frozenset(tokens_of(clause))
     shared, nearest = max(((len(words & theirs), text) for theirs, text in given), default=(0, ""))
     return shared > SAME_CLAUSE * len(words) and negations(clause) != negations(nearest)
-
-
-_NON = re.compile(r"\bnon-(\w+)", re.IGNORECASE)
-
-
-def reverses(claim: Sentence, window: Sequence[Sentence]) -> bool:
-    """Return True where the evidence has a word with a negating prefix: "deactivate" for "activate"."""
-    given = joined(window)
-    denied = {word for unit in window for word in tokens_of(" ".join(_NON.findall(unit.text)))}
-    if denied & claim.words and not _NON.search(claim.text):
-        return True
-    return any(
-        (prefix + word in given and prefix + word not in claim.words)
-        or (word.startswith(prefix) and len(word) > len(prefix) + 3 and word[len(prefix) :] in given)
-        for word in claim.words - given
-        if word.isascii()
-        for prefix in _NEGATING
-    )
 
 
 # The document's names for itself

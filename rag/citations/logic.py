@@ -41,6 +41,12 @@ _PAST = re.compile(
 )
 
 
+BOUNDED = re.compile(
+    r"\b(?:(?:not|never) exceed(?:ing|s)?|no (?:more|longer|later|higher|greater) than)\b", re.IGNORECASE
+)
+"""Bounds that deny nothing: "not exceed" is "at most"."""
+
+
 def _conditions(text: str) -> int:
     """Return how many conditions a text states; "when it was built" is a time, "when it is built" a condition."""
     clauses = (match["clause"] for match in _WHEN.finditer(text))

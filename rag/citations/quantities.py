@@ -107,6 +107,12 @@ def agree(one: StatedTime, other: StatedTime, quarter_of: Callable[[StatedTime],
     return not (one.months and other.months and one.months != other.months)
 
 
+def states(given: StatedTime, asked: StatedTime) -> bool:
+    """Return True where a period says all that another says."""
+    fields = ("year", "month", "day", "months", "quarter")
+    return all(getattr(asked, f) in (0, getattr(given, f)) for f in fields)
+
+
 def periods(text: str) -> list[StatedTime]:
     """Return the periods of a text in order, neighbouring parts of one joined.
 

@@ -13,17 +13,8 @@ from functools import cached_property
 from itertools import chain, combinations, pairwise, permutations
 from typing import TypeVar
 
-from rag.citations.claims import (
-    BOUNDED,
-    CODE,
-    DATED,
-    Sentence,
-    conflict,
-    counts,
-    reverses,
-    states,
-)
 from rag.citations.logic import (
+    BOUNDED,
     adds_direction,
     drops_condition,
     other_mode,
@@ -32,7 +23,8 @@ from rag.citations.logic import (
     swaps_roles,
     turns,
 )
-from rag.citations.quantities import Quantity, StatedTime, agree, same_unit
+from rag.citations.quantities import Quantity, StatedTime, agree, same_unit, states
+from rag.citations.sentence import CODE, DATED, Sentence, conflict, counts, reverses
 from rag.citations.tables import TableCell
 from rag.text.facts import NEGATION, clauses, negations, plain_years
 from rag.text.language import without_particle

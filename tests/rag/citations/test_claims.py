@@ -4,7 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from rag.citations.claims import Sentence, find_contradiction, in_its_words
+from rag.citations.claims import find_contradiction, in_its_words
+from rag.citations.sentence import Sentence
 
 
 def sentence(text: str) -> Sentence:
