@@ -123,8 +123,10 @@ def verified_by(claim: Claim) -> list[bool]:
     if found.status not in OPEN:
         return [found.status == "verified"] * len(READERS)
 
+    folded = [" ".join(text.split()) for text in claim.passages]
+
     def copied(said: str) -> list[str]:
-        return [said] if any(said in text for text in claim.passages) else []
+        return [said] if any(" ".join(said.split()) in text for text in folded) else []
 
     def words(spans: Sequence[Span]) -> list[str]:
         return [_words(span, claim.passages) for span in spans]
