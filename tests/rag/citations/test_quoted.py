@@ -24,6 +24,7 @@ PLACES = (
     "Weekdays the desk closes at 9, on Sundays it closes at 6. In 1865 his father died and he was crowned, "
     "and in 1884 the liberals fell. The prize went to Mia Roth, the coach. Ida Lang sold tea. "
     "韮山代官の江川英龍と勘定奉行の川路聖謨が任命された。ビクターは学費を援助し、コロムビアは曲を発売した。"
+    " 매월 둘째 주 월요일은 휴관한다."
 )
 PROSE = (
     "In 2021 we opened the mill, and in 2023 we sold it to Anna Reed. "
@@ -87,6 +88,7 @@ def test_other_words_pass_and_other_facts_do_not(true: str, false: str, words: s
             "韮山代官の川路聖謨と、勘定奉行の江川英龍が選ばれた。",
             "韮山",
         ),
+        ("둘째 주 월요일에 쉰다.", "첫째 주 월요일에 쉰다.", "매월"),
         ("ビクターは学費を援助していた。", "コロムビアは学費を援助していた。", "ビクター"),
     ],
 )
