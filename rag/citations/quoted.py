@@ -1,8 +1,8 @@
 """Quoted words: the facts that a statement must share with what a tested reader quotes for it.
 
 Whether other words say the same is the reader's to tell. Code compares what it can compare more surely than a
-reader: numbers, times, names, denials, directions, quantifiers, modes, conditions and roles. All quotes count
-together, as the parts of one piece of evidence.
+reader: numbers, times and names, each by its clause, denials, directions, quantifiers, modes, conditions and
+roles. All quotes count together, as the parts of one piece of evidence.
 """
 
 import re
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain, combinations, pairwise, permutations
-from typing import TypeVar
 
 from rag.citations.logic import (
     BOUNDED,
@@ -289,14 +288,14 @@ def _is_of_other_place(claim: Sentence, quotes: Quotes) -> bool:
     is_derived = any(not any(map(one.fits, quotes.numbers)) for one in claim.quantities)
     facts: list[_Fact] = [*claim.quantities, *(() if is_derived else claim.periods)]
     sentences = [_clause(unit, unit) for unit in quotes.prose]
-    clauses_ = [_cut(unit) for unit in quotes.prose]
-    tables = (list(map(_row, quotes.rows)), list(map(_cell, quotes.cells)))
+    cut = [_cut(unit) for unit in quotes.prose]
+    rows, cells = list(map(_row, quotes.rows)), list(map(_cell, quotes.cells))
     return (
         any(_is_crossed(claim, unit) for unit in quotes.units)
-        or any(_is_elsewhere(fact, claim, words, told) for told in (sentences, *clauses_) for fact in facts)
-        or any(_is_elsewhere(one, claim, words, list(chain(*clauses_))) for one in _names(claim))
-        or any(_is_elsewhere(_bare(one), claim, _words_by(one, claim), tables[0]) for one in facts)
-        or any(_is_elsewhere(one, claim, _words_by(one, claim), tables[1]) for one in facts)
+        or any(_is_elsewhere(fact, claim, words, told) for told in (sentences, *cut) for fact in facts)
+        or any(_is_elsewhere(one, claim, words, list(chain(*cut))) for one in _names(claim))
+        or any(_is_elsewhere(_bare(one), claim, _words_by(one, claim), rows) for one in facts)
+        or any(_is_elsewhere(one, claim, _words_by(one, claim), cells) for one in facts)
         or any(_is_of_other_sentence(one, claim, quotes.prose) for one in claim.quantities)
     )
 
@@ -354,7 +353,9 @@ def _ends(text: str) -> list[int]:
 
 
 def _row(unit: Sentence) -> _Clause:
-    return _Clause(frozenset(unit.content), list(map(_bare, unit.quantities)), unit.periods, unit)
+    return _Clause(
+        frozenset(unit.content), [replace(one, unit="") for one in unit.quantities], unit.periods, unit
+    )
 
 
 def _cell(cell: TableCell) -> _Clause:
@@ -363,24 +364,23 @@ def _cell(cell: TableCell) -> _Clause:
     return _Clause(frozenset(content_words(label)), told, cell.periods, Sentence(label, 0, 0))
 
 
-F = TypeVar("F", Quantity, _Fact)
-
-
-def _bare(fact: F) -> F:
+def _bare(fact: _Fact) -> _Fact:
     return replace(fact, unit="") if isinstance(fact, Quantity) else fact
 
 
 def _own_clause(fact: Quantity | StatedTime, text: str) -> tuple[int, int]:
+    """Return where the clause of a fact begins and ends in a text with plain years."""
     ends = _ends(text)
-    return max(e for e in ends if e <= fact.start), min(e for e in ends if e >= fact.end)
+    return max(e for e in ends if e <= fact.start), min((e for e in ends if e >= fact.end), default=len(text))
 
 
 def _words_by(fact: _Fact, claim: Sentence) -> frozenset[str]:
     """Return the content words of a fact's own clause, or all where the statement has one number."""
     if len(claim.quantities) < 2 or isinstance(fact, _Name):
         return frozenset(claim.content)
-    begin, end = _own_clause(fact, claim.text)
-    return frozenset(Sentence(claim.text[begin:end], begin, end).content)
+    text = plain_years(claim.text)
+    begin, end = _own_clause(fact, text)
+    return frozenset(Sentence(text[begin:end], begin, end).content)
 
 
 def _own_times(unit: Sentence) -> list[StatedTime]:
@@ -392,7 +392,7 @@ def _own_times(unit: Sentence) -> list[StatedTime]:
 def _times_of(number: Quantity, claim: Sentence) -> list[StatedTime]:
     """Return the times in a number's own clause, or else all of its statement."""
     times = [period for period in _own_times(claim) if period.year]
-    begin, end = _own_clause(number, claim.text)
+    begin, end = _own_clause(number, plain_years(claim.text))
     return [period for period in times if begin <= period.start < end] or times
 
 
@@ -410,7 +410,7 @@ def _may_be_of(times: Sequence[StatedTime], asked: Sequence[StatedTime]) -> bool
     return not alike or any(states(own, time) for own in times for time in asked)
 
 
-Places = tuple[int, int]
+_Places = tuple[int, int]
 """Where something stands in a statement, and where in a quote."""
 
 
@@ -439,7 +439,7 @@ def _is_crossed(claim: Sentence, unit: Sentence) -> bool:
     )
 
 
-def _has_stayed(words: Collection[Places], a: Places, b: Places) -> bool:
+def _has_stayed(words: Collection[_Places], a: _Places, b: _Places) -> bool:
     """Return True where a word between two stands between them in both texts, and another beside them."""
     between = any(a[0] < said < b[0] and b[1] < told < a[1] for said, told in words)
     return between and any(

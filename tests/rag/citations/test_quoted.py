@@ -119,6 +119,7 @@ def test_rows_quoted_together_say_whose_a_number_is_and_what_follows_from_them(t
 @pytest.mark.parametrize(
     ("said", "told"),
     [
+        ("2 mills were sold in 2018–19, 3 in 2020–21.", "2 mills were sold in 2018–19, 3 mills in 2020–21."),
         ("Dogs are not admitted.", "We exclude dogs from the hall."),
         ("Its reign lasted 44 years.", "The reign began in 1865 and ended in 1909."),
         ("Sales fell by 762 pounds to 1,900.", "Sales were 1,900, down 762 pounds."),
