@@ -27,6 +27,8 @@ _BULLET = re.compile(
 )
 _LABEL = re.compile(r"^[ \t>*_#-]*(?P<label>[^:：\n|]{1,60}?)[*_ ]*[:：][*_ ]*(?P<value>[^\n]{1,200})$")
 _NUMBER = r"(?:[A-Za-z]{0,6}[-/#]?\d[A-Za-z0-9_./-]*)"
+_COUNTERS = "명|개|가지|건|곳|대(?![가-힣])|편|권|인|人|名|個|件|台|社|冊|本|枚|点|か所|箇所|種類"
+"""What follows a number that counts things in Korean and Japanese, where it stands behind their name."""
 _TYPED: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = tuple(
     (frozenset(tokens(words, "en")) | frozenset(tokens(others)), re.compile(pattern))
     for words, others, pattern in (
@@ -282,7 +284,9 @@ def _numbered(subject: str) -> re.Pattern[str]:
     singular = re.sub(r"(?:ies|s)$", "", subject.split()[-1]) if subject.isascii() else subject.split()[-1]
     ends = r"(?:ies|y|s)?" if subject.isascii() else ""
     return re.compile(
-        rf"(?<!\w){re.escape(singular)}{ends}\s?(?:no\.?|number|#|번호|番号)?\s?(?P<id>{_NUMBER})", re.I
+        rf"(?<!\w){re.escape(singular)}{ends}\s?(?:no\.?|number|#|번호|番号)?\s?(?P<id>{_NUMBER})"
+        rf"(?!\d|\s?(?:{_COUNTERS}))",
+        re.IGNORECASE,
     )
 
 
@@ -334,6 +338,8 @@ def count_is_stated(question: str, subject: str, passages: Iterable[Passage]) ->
     passages = list(passages)
     if any(_is_counted_in(table, frozenset(kind)) for one in passages for table in read_tables(one.text)):
         return True
+    if not subject.isascii() and any(_is_counted_behind(subject, one.text) for one in passages):
+        return True
     if wanted <= frozenset(kind):
         return False
     told = (passage.text[start:end] for passage in passages for start, end in sentences(passage.text))
@@ -376,6 +382,15 @@ def _may_count(header: str) -> bool:
 
 def _is_count(cell: str) -> bool:
     return _WHOLE.fullmatch(cell.strip()) is not None and _YEAR.fullmatch(cell.strip()) is None
+
+
+def _is_counted_behind(subject: str, text: str) -> bool:
+    """Return True where the number of a thing follows its name, as in Korean and Japanese.
+
+    >>> _is_counted_behind("동별 대표자", "참석: 동별 대표자 9명 중 7명"), _is_counted_behind("議長", "議長が2人を選ぶ")
+    (True, False)
+    """
+    return re.search(rf"{re.escape(subject)}(?:은|는|は)?\s?\d[\d,]*\s?(?:{_COUNTERS})", text) is not None
 
 
 def _counts(thing: str, text: str) -> bool:

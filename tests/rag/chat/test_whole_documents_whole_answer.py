@@ -104,6 +104,18 @@ def test_a_list_that_is_searched_says_how_little_of_the_scope_was_read():
     assert Coverage(1, 2, 2) in events
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("동별 대표자는 모두 몇 명인가요?", "참석: 동별 대표자 9명 중 7명\n\n동별 대표자 7명이 찬성하였다."),
+        ("監査委員は全部で何人ですか。", "監査委員3名が出席した。"),
+    ],
+)
+def test_a_number_that_stands_behind_what_it_counts_names_none_of_it(question: str, text: str):
+    _, done, _ = asked(question, [Passage("c1", "1", "a.md", "", None, "", 0, len(text), text)])
+    assert text.partition("\n")[0].rstrip("。") in done.text
+
+
 def test_a_number_that_a_sentence_states_is_quoted_rather_than_counted():
     listed = f"{NOTES}\n\nYears:\n\n- 1931\n- 1932"
     found = [PASSAGES[0], Passage("c3", "2", "ledger.md", "", None, "", 50, 50 + len(listed), listed)]
