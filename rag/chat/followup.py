@@ -31,7 +31,7 @@ from rag.citations.quantities import quantities
 from rag.citations.support import declines
 from rag.errors import EmbeddingError
 from rag.models.embeddings import Floats
-from rag.retrieval.question_type import asks_for_overview
+from rag.retrieval.question_type import asks_for_overview, without_periods
 from rag.text.dates import ERA_YEAR, Period, era_year, find_periods, spoken_period, year_of_era
 from rag.text.facts import nouns
 from rag.text.language import STOP_WORDS, language
@@ -171,6 +171,8 @@ def with_replaced_term(
     >>> with_replaced_term("And for managers?", "What is the rate for attendants?", lambda words: [told])
     'What is the rate for managers?'
     """
+    if meant := with_replaced_period(question, asked):
+        return meant
     new = named_alone(question)
     if not new or not asked or new.casefold() in asked.casefold():
         return ""
@@ -194,6 +196,58 @@ def with_replaced_terms(
             asked = with_replaced_term(content, asked, texts, embedder) or content
             meant[at] = (role, asked)
     return meant
+
+
+def with_replaced_period(question: str, asked: str) -> str:
+    """Return the earlier question, of one period, with the one that a follow-up names and says no more of.
+
+    A year takes the place of a year only: its month or quarter is meant again.
+
+    >>> with_replaced_period("And in 2024?", "What was the rent in March 2025?")
+    'What was the rent in March 2024?'
+    >>> with_replaced_period("그럼 작년 같은 달은요?", "2025년 9월 청소비는 얼마인가요?")
+    '2024년 9월 청소비는 얼마인가요?'
+    >>> with_replaced_period("And the deposit in 2024?", "What was the rent in 2025?")
+    ''
+    """
+    code, old = language(question), find_periods(asked)
+    if len(old) != 1:
+        return ""
+    was = asked[old[0].start : old[0].end]
+    if step := _step(question, code):
+        now = shifted(was, *step, code)
+    else:
+        now = _instead(was, _period_alone(question))
+    return asked[: old[0].start] + now + asked[old[0].end :] if now else ""
+
+
+def _period_alone(question: str) -> str:
+    """Return the words of the period of a question that names it and nothing else.
+
+    >>> [_period_alone(one) for one in ("And in 2024?", "2024년은요?", "では2024年度は？", "Sales in 2024?")]
+    ['2024', '2024년', '2024年度', '']
+    """
+    phrases = phrase_file(language(question))
+    named = re.fullmatch(phrases["names_another"], question.strip(), re.IGNORECASE)
+    term = named["term"] if named else question.strip(" ?？.。")
+    found = find_periods(term)
+    if len(found) != 1:
+        return ""
+    words = nouns(f"{term[: found[0].start]} {term[found[0].end :]}")
+    alone = all(word.casefold() in STOP_WORDS["en"] for word in words)
+    return term[found[0].start : found[0].end] if alone else ""
+
+
+def _instead(was: str, now: str) -> str:
+    """Return the words of a period with another year, or those of the other one where it has as much to say.
+
+    >>> _instead("March 2025", "2024"), _instead("2025", "March 2024"), _instead("2025", "")
+    ('March 2024', 'March 2024', '')
+    """
+    years = _YEAR.findall(now)
+    if len(years) == 1 and len(_YEAR.findall(was)) == 1 and find_periods(now)[0].grain == "year":
+        return _YEAR.sub(years[0], was)
+    return now
 
 
 _Span = tuple[int, int]
@@ -430,7 +484,7 @@ def _told(role: str, content: str) -> str:
         told = named_alone(content) or content
     else:
         told = " ".join(stated_sentences(content[:MAX_CHARS]))
-    return _GROUPED.sub(" ", _without_periods(told[:MAX_CHARS]))
+    return _GROUPED.sub(" ", without_periods(told[:MAX_CHARS]))
 
 
 def _naming(words: Sequence[str], stemming: str) -> Iterator[tuple[int, str]]:
@@ -466,13 +520,6 @@ def stated_sentences(answer: str) -> Iterator[str]:
     for start, end in sentences(text):
         if not text[:end].endswith((":", "：")) and not declines(text[start:end]):
             yield text[start:end]
-
-
-def _without_periods(text: str) -> str:
-    """Return a text without dates and periods, of which a month alone would be carried."""
-    for one in reversed(find_periods(text)):
-        text = f"{text[: one.start]} {text[one.end :]}"
-    return text
 
 
 def _weights(history: History) -> Iterator[tuple[int, float]]:

@@ -23,6 +23,7 @@ from rag.chat.followup import (
     no_texts,
     relative_period,
     stated_sentences,
+    with_replaced_period,
     with_replaced_term,
     with_replaced_terms,
     with_terms,
@@ -69,8 +70,8 @@ class StandaloneQuestion:
     """Question that stands alone, the variants to search; `note` says where a model fell short.
 
     `rework` is set where the question only asks to rework earlier answers, and is not to be searched; it is
-    `shifted` where it asks for the period before or after one that was named. `alone` is the question without
-    terms of the conversation, where it was completed by them and may not need them.
+    `shifted` where it only asks for another period. `alone` is the question without terms of the
+    conversation, where it was completed by them and may not need them.
     """
 
     text: str
@@ -114,9 +115,10 @@ def make_standalone(
     if rewrite:
         return StandaloneQuestion(rewrite, query_variants(rewrite, question, history), note)
     history = with_replaced_terms(history, texts, embedder)
-    if meant := with_replaced_term(question, _first_of("user", reversed(history)), texts, embedder):
+    asked = _first_of("user", reversed(history))
+    if meant := with_replaced_term(question, asked, texts, embedder):
         both = (QueryVariant(meant), QueryVariant(question, VARIANT_WEIGHT, TYPED))
-        return StandaloneQuestion(meant, both, note)
+        return StandaloneQuestion(meant, both, note, shifted=bool(with_replaced_period(question, asked)))
     completed = with_terms(question, history, rarity)
     shifted = bool(relative_period(question, history))
     need = "sure" if shifted else context_need(question, completed, embedder)

@@ -387,8 +387,10 @@ def _is_count(cell: str) -> bool:
 def _is_counted_behind(subject: str, text: str) -> bool:
     """Return True where the number of a thing follows its name, as in Korean and Japanese.
 
-    >>> _is_counted_behind("동별 대표자", "참석: 동별 대표자 9명 중 7명"), _is_counted_behind("議長", "議長が2人を選ぶ")
-    (True, False)
+    >>> _is_counted_behind("동별 대표자", "참석: 동별 대표자 9명 중 7명")
+    True
+    >>> _is_counted_behind("議長", "議長が2人を選ぶ")
+    False
     """
     return re.search(rf"{re.escape(subject)}(?:은|는|は)?\s?\d[\d,]*\s?(?:{_COUNTERS})", text) is not None
 

@@ -217,14 +217,18 @@ _PERIOD_WORDS = re.compile(
 )
 
 
-def without_periods(question: str) -> str:
-    """Return a question without the periods it names, which a text may spell otherwise.
+_PARTICLES = re.compile(r"\A(?:[은는이가을를의도엔]|에는?|에도|에서는?|부터|까지)?요?(?![가-힣])")
+"""Korean particles that are written together with the period before them."""
 
-    >>> without_periods("NVIDIA's revenue Q3 FY2024")
-    "NVIDIA's revenue  "
+
+def without_periods(question: str) -> str:
+    """Return a question without the periods it names, which a text may spell otherwise, and their particles.
+
+    >>> without_periods("NVIDIA's revenue Q3 FY2024"), without_periods("2024년은요?")
+    ("NVIDIA's revenue  ", ' ?')
     """
     for period in reversed(find_periods(question)):
-        question = f"{question[: period.start]} {question[period.end :]}"
+        question = f"{question[: period.start]} {_PARTICLES.sub('', question[period.end :])}"
     return _PERIOD_WORDS.sub(" ", question)
 
 

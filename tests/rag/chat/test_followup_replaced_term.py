@@ -2,7 +2,13 @@
 
 import pytest
 
-from rag.chat.followup import named_alone, with_replaced_term, with_replaced_terms, with_terms
+from rag.chat.followup import (
+    named_alone,
+    with_replaced_period,
+    with_replaced_term,
+    with_replaced_terms,
+    with_terms,
+)
 from rag.chat.rewrite import make_standalone
 from rag.models.embeddings import Embedder
 
@@ -113,3 +119,34 @@ def test_a_known_term_is_not_replaced_by_nearness(embedder: Embedder):
 def test_only_the_term_of_such_a_question_is_carried():
     history = [("user", "서울 숙박비는 얼마인가요?"), ("user", "부산이면요?")]
     assert "부산이면" not in with_terms("왜 그런가요?", history)
+
+
+@pytest.mark.parametrize(
+    ("asked", "question", "meant"),
+    [
+        ("What was the rent in March 2025?", "And in 2024?", "What was the rent in March 2024?"),
+        ("What was the rent in 2025?", "What about March 2024?", "What was the rent in March 2024?"),
+        ("What was the rent in 2025?", "And the year before?", "What was the rent in 2024?"),
+        ("2025년 9월 청소비는 얼마인가요?", "2024년은요?", "2024년 9월 청소비는 얼마인가요?"),
+        ("2025년 9월 청소비는 얼마인가요?", "그럼 작년 같은 달은요?", "2024년 9월 청소비는 얼마인가요?"),
+        ("2025年度の清掃費はいくらですか。", "2024年度は？", "2024年度の清掃費はいくらですか。"),
+        ("令和7年度の清掃費は？", "前年度は？", "令和6年度の清掃費は？"),
+    ],
+)
+def test_of_nothing_but_a_period_a_follow_up_asks_the_question_of_it(asked: str, question: str, meant: str):
+    found = make_standalone(question, [("user", asked), ("assistant", "1,120 [1]")])
+    assert (found.text, found.shifted) == (meant, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "question"),
+    [
+        ("What was the rent in 2025?", "And the deposit in 2024?"),
+        ("What was the rent?", "And in 2024?"),
+        ("Did the rent rise from 2023 to 2024?", "And in 2025?"),
+        ("2025년 청소비는 얼마인가요?", "2024년 경비비는요?"),
+        ("2025年の家賃は？", "2024年の敷金は？"),
+    ],
+)
+def test_a_period_beside_another_subject_or_of_several_replaces_none(asked: str, question: str):
+    assert with_replaced_period(question, asked) == ""

@@ -155,6 +155,7 @@ def test_a_comparison_is_cut_where_the_documents_end_a_name(question: str, steps
         "When does the lease end?",
         "How many people live between the river and the road?",
         "임대 계약은 언제 끝나나요?",
+        "차를 두 대 가지고 있으면 주차료가 얼마인가요?",
         "契約はいつ終わりますか?",
         "Which is right?\n1. The first\n2. The second",
     ],
