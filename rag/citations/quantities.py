@@ -527,9 +527,12 @@ def _bound(text: str, start: int, end: int) -> str:
 
 
 _SCALE_LINE = re.compile(
-    r"(?:\bin|단위\s*[::]?|単位\s*[::]?|单位\s*[::]?)\s*(?:U\.?S\.?\s+)?(?P<currency>dollars|euros|yen|won)?\s*"
+    r"(?:\bin|(?:단위|単位|单位)\s*[:：]?)\s*(?:U\.?S\.?\s+)?(?P<currency>dollars|euros|yen|won)?\s*"
     rf"(?:of\s+)?(?P<scale>thousands|millions|billions|[{_CJK}]+)\s*(?:of\s+)?(?P<unit>{_UNIT})?"
-    rf"|\(\s*(?P<mark>US\$|[$€£¥₩])?\s*(?P<scale2>thousands?|millions?|billions?|mn|bn|m(?=\s*\))|[{_CJK}]+)\s*(?:(?P<unit2>{_UNIT})|[명대건개톤인人台件個])?\s*\)",
+    rf"|[(（\[［〔【]\s*(?P<mark>US\$|[$€£¥₩])?\s*"
+    rf"(?P<scale2>thousands?|millions?|billions?|mn|bn|m(?=\s*[)）])|[{_CJK}]+)"
+    rf"\s*(?:(?P<unit2>{_UNIT})|[명대건개톤인人台件個])?"
+    rf"\s*(?:[,、，・][^)）\]］〕】]{{1,12}})?[)）\]］〕】]",
     re.IGNORECASE,
 )
 
@@ -537,8 +540,8 @@ _SCALE_LINE = re.compile(
 def stated_scale(text: str) -> tuple[int, str] | None:
     """Return the power of ten and the unit that a unit line states; None without one.
 
-    >>> stated_scale("(dollars in millions)"), stated_scale("(단위: 백만 달러)")
-    ((6, ''), (6, 'USD'))
+    >>> stated_scale("(dollars in millions)"), stated_scale("(단위: 백만 달러)"), stated_scale("売上（万円）")
+    ((6, ''), (6, 'USD'), (4, 'JPY'))
     """
     match = _SCALE_LINE.search(text)
     if match is None:

@@ -451,3 +451,20 @@ def test_a_column_with_a_currency_says_nothing_of_another_table():
     spent = "| 日付 | 部署 | 金額(円) |\n|---|---|---|\n| 2025-10-02 | 営業部 | 18,420 |\n| 2025-10-07 | 総務部 | 9,350 |"
     found = TableLookup([TableText(1, sales), TableText(2, spent)]).read("家具の売上高は486百万円でした。")
     assert found and (found.holds, found.said) == (False, "468")
+
+
+@pytest.mark.parametrize(
+    ("header", "claim", "holds"),
+    [
+        ("2025年度 売上（万円）", "2025年度の関西の売上は5,130万円です。", True),
+        ("2025年度 売上〔百万円〕", "2025年度の関西の売上は51.3億円です。", True),
+        ("2025年度 売上（千円、税抜）", "2025年度の関西の売上は513万円です。", True),
+        ("2025年度 売上（万円）", "2025年度の関西の売上は5,480万円です。", False),
+        ("2025년 매출（만 원, 부가세 별도）", "2025년 간사이 매출은 5,130만 원입니다.", True),
+    ],
+)
+def test_a_scale_is_read_in_the_brackets_of_any_script(header: str, claim: str, holds: bool):
+    row, other = ("간사이", "간토") if "매출" in header else ("関西", "関東")
+    found = read(claim, f"| 지역 | {header} |\n|---|---|\n| {other} | 8,420 |\n| {row} | 5,130 |")
+    assert found is not None
+    assert found.holds is holds
