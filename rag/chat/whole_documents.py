@@ -54,7 +54,7 @@ from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.items import NamedItem, count_is_stated, find_items, find_mentions
-from rag.retrieval.overview import central_sentences, section_on
+from rag.retrieval.overview import central_sentences, section_called, section_on
 from rag.retrieval.question_type import asks_for_overview
 from rag.retrieval.sentences import Pick
 from rag.text.language import STOP_WORDS, language
@@ -307,7 +307,8 @@ def answer_whole(
     if asked.limited or (asked.counted and count_is_stated(question, asked.subject, passages)):
         return None
     if asked.kind == "overview":
-        return _picked(question, passages, central_sentences(passages))
+        called = [passages[at] for at in section_called(question, passages)]
+        return _picked(question, called or passages, central_sentences(called or passages))
     if asked.kind == "topic":
         places = section_on(asked.subject, passages)
         section = [passages[at] for at in places]

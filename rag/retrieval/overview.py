@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import fsum, log, sqrt
 
 from rag.passage import Passage
+from rag.retrieval.question_type import denies
 from rag.retrieval.sentences import Pick, width
 from rag.text.markers import inert
 from rag.text.sentences import sentences
@@ -108,6 +109,7 @@ _MARKER = re.compile(
 """Marker of a list item or of an article."""
 _NO_SENTENCE = re.compile(r"[{}|\\]|https?:|</?[a-z]+[ >]|[?？][\"'”’」』）)\]]*\Z")
 """Code, a link, or a question."""
+_AROUND = re.compile(r"\A[\W\d]+|\([^()]*\)")  # the number of a heading, and what stands in brackets
 _NAME = re.compile(r"[A-Z][^\W_]*|\d[\d.,:/-]*")
 _BEGINS_WELL = re.compile(r"[\"'“‘(「『*_\s]*[A-Z0-9À-Þ가-힣ぁ-ヿ一-鿿#]")
 _ENDS_WELL = re.compile(r"[.!?。！？…다요음함][\"'”’)」』*_\s]*\Z")
@@ -281,6 +283,24 @@ def _worth(
         for word in sorted(sentence.words)
     )
     return sentence.prior * total / float(max(8, len(sentence.words)) ** LENGTH)
+
+
+def section_called(question: str, passages: Sequence[Passage]) -> list[int]:
+    """Return the places of the passages under headings that say what a question says, and no more.
+
+    >>> told = "Policy > 2. What is covered", "Policy > 3. What is not covered (exclusions)"
+    >>> section_called("What is covered?", [Passage("1", "d", "a", "", None, h, 0, 1, "x") for h in told])
+    [0]
+    >>> section_called("What is not covered?", [Passage("1", "d", "a", "", None, h, 0, 1, "x") for h in told])
+    [1]
+    """
+    asked = _said(question)
+    return [at for at, one in enumerate(passages) if asked in map(_said, one.heading.split(" > "))]
+
+
+def _said(text: str) -> tuple[frozenset[str], bool]:
+    """Return the words of a question or a heading, without its number and brackets, and whether it denies."""
+    return frozenset(tokens(_AROUND.sub("", text))), denies(text)
 
 
 def section_on(subject: str, passages: Sequence[Passage]) -> list[int]:

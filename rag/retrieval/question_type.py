@@ -260,15 +260,27 @@ _WHOLES = re.compile(
     "요약|줄거리|개요|전체|핵심|주요|요점|골자|주제|내용|이야기|소설|문서|글|책|자료|보고서|논문|기사|회의|대화"
     "|要約|要点|要旨|概要|あらすじ|粗筋|全体|主な|主題|内容|話|物語|小説|文書|文章|本|資料|報告|論文|記事|会議|まとめ"
 )
+_DENIED = re.compile(r"\b(?:not|never|without)\b|n['’]t\b", re.IGNORECASE)
 _ASIAN = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+
+def denies(text: str) -> bool:
+    """Return True for an English text with a word that denies, which is no word of a search."""
+    return _DENIED.search(text) is not None
 
 
 def asks_for_overview(question: str) -> bool:
     """Return whether a question asks for an overview, and names nothing to search for.
 
+    What is *not* covered is something in particular.
+
     >>> asks_for_overview("What is the plot of the story?"), asks_for_overview("Describe the heating plan.")
     (True, False)
+    >>> asks_for_overview("What is covered?"), asks_for_overview("What is not covered?")
+    (True, False)
     """
+    if denies(question):
+        return False
     left = _OTHERS.sub(" ", question)
     if _ASIAN.search(left):
         return False

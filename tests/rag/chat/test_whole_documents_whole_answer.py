@@ -82,6 +82,19 @@ def test_an_overview_quotes_the_document_that_is_called():
     assert Coverage(1, 1, 1) in events
 
 
+def test_an_overview_by_the_words_of_a_heading_quotes_its_section_and_what_is_denied_is_searched():
+    told = ("1. What is covered", "We pay for fire."), ("2. What is not covered", "We never pay for rust.")
+    found = [
+        Passage(f"c{at}", "1", "policy.md", "", None, heading, 100 * at, 100 * at + len(text), text)
+        for at, (heading, text) in enumerate((*told, ("3. Claims", "Call us within a week.")))
+    ]
+    _, done, _ = asked("What is covered?", held=found)
+    assert done.text == "**We pay for fire.** [1]"
+    events, done, _ = asked("What is not covered?", found[1:], held=found)
+    assert done.text.endswith("**We never pay for rust.** [1]")
+    assert not any(isinstance(event, Coverage) for event in events)
+
+
 def test_the_authors_are_quoted_from_the_text():
     _, done, _ = asked("Who wrote the lease?")
     assert done.text == "**Ann Berg, Bo Dahl, Cy Holm** [1]"
