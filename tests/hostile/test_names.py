@@ -2,25 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
 
 from rag.chat.export import FORMS, file_name
 from rag.workspace import Workspace
-from tests.e2e.conftest import Server, browser, serving, tabs, visit
-from tests.e2e.visitor import Visitor
 from tests.hostile.conftest import GOOD, NOTE, answer
 from tests.ui.conftest import MAIN, passage, table, tell
 from tests.ui.inert import is_inert
 from ui.components.markdown import plain_line
 from ui.server import services
 
-__all__ = ["browser", "tabs", "visit"]  # fixtures of the browser's tests
-Visit = Callable[..., Visitor]
 NAMES = [
     "../../../../etc/passwd",
     "..\\..\\windows\\system32\\config",
@@ -164,39 +158,3 @@ def test_after_all_of_it_a_good_file_is_read_and_answers(here: Workspace):
     list(here.library.index(record.id))
     assert "March" in answer(here, "When is the hedge cut?")
     assert "three months" in answer(here, GOOD)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("names")) as running:
-        yield running
-
-
-DROPPED = [name for name in NAMES if name.isprintable() and len(name) < 60 and visible(name)][5:45:3]
-
-
-@pytest.mark.slow(reason="looks at the same names in a browser")
-@pytest.mark.timeout(900)
-def test_in_a_browser_dropped_files_are_named_as_text(server: Server, visit: Visit):
-    visitor = visit(server.url + "/library")
-    files = [
-        {
-            "name": f"{number:02d} {name}.md",
-            "mimeType": "text/markdown",
-            "buffer": f"{NOTE} {number}".encode(),
-        }
-        for number, name in enumerate(DROPPED)
-    ]
-    visitor.add(*files, then=visitor.row(f"{len(files) - 1:02d} "))
-    for number in range(len(files)):
-        expect(visitor.row(f"{number:02d} ")).to_contain_text("Ready")
-    text = visitor.page.locator(".stMain [data-testid=stMarkdownContainer]")
-    expect(
-        text.locator("img, script, iframe, svg[onload], [onerror], [onmouseover], a[href*=evil]")
-    ).to_have_count(0)
-    visitor.go("Chat")
-    visitor.ask(GOOD)
-    visitor.finished(1)
-    expect(visitor.answers()).to_contain_text("three months")
-    assert visitor.page.evaluate("window.ran") is None
-    assert visitor.strangers() == [] and visitor.errors == []

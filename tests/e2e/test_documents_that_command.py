@@ -7,23 +7,16 @@ import pytest
 from playwright.sync_api import expect
 
 from rag import cli
-from tests.e2e.conftest import Server, browser, serving, tabs, visit
+from tests.e2e.conftest import Server, serving
 from tests.e2e.test_hostile_text import INERT
 from tests.e2e.visitor import Visitor, click, gone
 from tests.hostile.commands import DOCUMENTS, MARK, obey, text_of
 from tests.rag.fake_llm import FakeLLM, Reply
 
-__all__ = ["browser", "tabs", "visit"]  # fixtures of the browser's tests
 Visit = Callable[..., Visitor]
 KEY, OTHER = "canary-key-4711", "canary-other-chat-4712"
 OPENED = 1  # source whose panel is looked at
 NAMES = list(DOCUMENTS)
-
-
-@pytest.fixture(scope="module")
-def fake() -> Iterator[FakeLLM]:
-    with FakeLLM() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +33,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, fake: FakeLLM) -> Iterator[
         yield running
 
 
-@pytest.mark.timeout(900)
 def test_no_document_makes_the_browser_call_anyone_or_sees_what_is_not_its_own(
     server: Server, visit: Visit, fake: FakeLLM
 ):
