@@ -26,6 +26,7 @@ from tests.s3 import new_address
 Open = Callable[[str], LanceWordIndex]
 OpenVectors = Callable[[str], LanceVectorIndex]
 FOLDER = "indexes/ann/words"
+MORE = pytest.mark.slow(reason="one writer and some batches more")
 ROUNDS = 4  # of a writer: the table is put in order in each of them
 
 
@@ -244,10 +245,12 @@ def write(root: Path, address: str, environment: dict[str, str], name: str, begi
         print(number, flush=True)
 
 
+@pytest.mark.parametrize("kills", [(2, 5), pytest.param((3, 6, 9), marks=MORE)], ids=["two", "three"])
 def test_writers_that_begin_at_once_make_one_table_and_killed_ones_lose_nothing(
-    tmp_path: Path, words: Open, address: str
+    tmp_path: Path, words: Open, address: str, kills: tuple[int, ...]
 ):
-    names, environment = ["a", "b", "c"], dict(os.environ)
+    """Each writer is killed after some batches."""
+    names, environment = ["a", "b", "c"][: len(kills)], dict(os.environ)
     pipes = [FORKS.Pipe() for _ in names]
     writers = [
         Fork(write, tmp_path / (name if address else "shared"), address, environment, name, begin)
@@ -256,7 +259,7 @@ def test_writers_that_begin_at_once_make_one_table_and_killed_ones_lose_nothing(
     for ours, _ in pipes:
         ours.send("now")
     acknowledged = {}
-    for name, writer, batches in zip(names, writers, (3, 6, 9), strict=True):
+    for name, writer, batches in zip(names, writers, kills, strict=True):
         read = [int(writer.said.readline()) for _ in range(batches)]
         writer.send_signal(signal.SIGKILL)
         acknowledged[name] = read + [int(line) for line in writer.said.read().splitlines()]

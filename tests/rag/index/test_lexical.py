@@ -18,7 +18,18 @@ from tests.rag.index.objects import table_objects
 OpenIndex = Callable[..., LexicalIndex]
 
 
-@pytest.fixture(params=[TantivyIndex, LanceWordIndex, "objects"], ids=["tantivy", "lance", "lance-objects"])
+STORE = pytest.mark.slow(
+    reason="what is marked EVERYWHERE and test_lance_objects.py go through an object store"
+)
+OBJECTS = pytest.param("objects", marks=STORE, id="lance-objects")
+OPENED = [pytest.param(TantivyIndex, id="tantivy"), pytest.param(LanceWordIndex, id="lance")]
+MADE = [*OPENED, pytest.param("memory", id="memory")]
+ALL = [*MADE, pytest.param("objects", id="lance-objects")]
+EVERYWHERE = pytest.mark.parametrize("index", ALL, indirect=True)
+"""Mark what the usual run tries over an object store, too."""
+
+
+@pytest.fixture(params=[*OPENED, OBJECTS])
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> OpenIndex:
     if request.param != "objects":
         return partial(request.param, tmp_path / "words")
@@ -26,10 +37,7 @@ def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> OpenIndex:
     return partial(LanceWordIndex, tmp_path / "words", objects=table_objects(tmp_path))
 
 
-@pytest.fixture(
-    params=[TantivyIndex, "memory", LanceWordIndex, "objects"],
-    ids=["tantivy", "memory", "lance", "lance-objects"],
-)
+@pytest.fixture(params=[*MADE, OBJECTS])
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> LexicalIndex:
     if request.param == "memory":
         return TantivyIndex()
@@ -59,6 +67,7 @@ def test_the_last_of_equal_ids_in_one_call_counts(index: LexicalIndex):
     assert found(index, "old") == []
 
 
+@EVERYWHERE
 def test_deleted_entries_are_gone_and_unknown_ids_are_no_error(index: LexicalIndex):
     index.add(entries("cat", "cat"))
     index.delete(["d-0", "never there"])
@@ -67,6 +76,7 @@ def test_deleted_entries_are_gone_and_unknown_ids_are_no_error(index: LexicalInd
     index.delete([])
 
 
+@pytest.mark.parametrize("open_index", [*OPENED, pytest.param("objects", id="lance-objects")], indirect=True)
 def test_entries_survive_a_restart(open_index: OpenIndex):
     first = open_index()
     first.add(entries("고양이가 있다", "犬がいる"))
@@ -76,6 +86,7 @@ def test_entries_survive_a_restart(open_index: OpenIndex):
     assert found(second, "고양이") == ["d-0"]
 
 
+@EVERYWHERE
 def test_the_filter_works_inside_the_search(index: LexicalIndex):
     index.add(entries("cat", "cat cat", document="a"))
     index.add(entries("a cat among very many other words", document="b"))
@@ -222,6 +233,7 @@ def test_a_closed_index_says_so(index: LexicalIndex):
             use()
 
 
+@EVERYWHERE
 def test_many_threads_add_and_search_at_once(index: LexicalIndex):
     def work(number: int) -> list[bool]:
         seen = []

@@ -39,7 +39,16 @@ def open_lance(folder: Path) -> VectorIndex:
     return LanceVectorIndex(ByAngle(), folder, hydrate)
 
 
-@pytest.fixture(params=[open_chroma, open_lance, "objects"], ids=["chroma", "lance", "lance-objects"])
+STORE = pytest.mark.slow(
+    reason="what is marked EVERYWHERE and test_lance_objects.py go through an object store"
+)
+LOCAL = [pytest.param(open_chroma, id="chroma"), pytest.param(open_lance, id="lance")]
+ALL = [*LOCAL, pytest.param("objects", id="lance-objects")]
+EVERYWHERE = pytest.mark.parametrize("open_index", ALL, indirect=True)
+"""Mark what the usual run tries over an object store, too."""
+
+
+@pytest.fixture(params=[*LOCAL, pytest.param("objects", marks=STORE, id="lance-objects")])
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     if request.param != "objects":
         return request.param
@@ -84,6 +93,7 @@ def test_the_closest_come_first_with_their_exact_distance(circle: VectorIndex):
     assert (id_, far) == ("80", pytest.approx(1 - np.cos(np.radians(20)), abs=1e-5))
 
 
+@EVERYWHERE
 def test_other_ids_are_rated_as_a_search_rates_them(circle: VectorIndex):
     asked = ByAngle().embed_query("60")
     rated = circle.relevances(asked, [*ANGLES[::-1], "never there"])
@@ -91,6 +101,7 @@ def test_other_ids_are_rated_as_a_search_rates_them(circle: VectorIndex):
     assert circle.relevances(asked, []) == circle.relevances(asked, ["never there"]) == {}
 
 
+@EVERYWHERE
 def test_a_filter_chooses_documents_and_metadata(circle: VectorIndex):
     put(circle, "1", "2", document="it's another")
     for chosen, expected in (
@@ -111,6 +122,7 @@ def test_a_hit_whose_document_is_gone_is_left_out(index: VectorIndex):
     assert index.ids() == {"gone", "5"}
 
 
+@EVERYWHERE
 def test_vectors_are_replaced_deleted_and_given_back_in_the_order_asked(circle: VectorIndex):
     circle.add_vectors(["0", "0"], ByAngle().embed_documents(["45", "90"]), [{"document_id": "d"}] * 2)
     circle.delete(["10", "never there"])
@@ -120,6 +132,7 @@ def test_vectors_are_replaced_deleted_and_given_back_in_the_order_asked(circle: 
     assert circle.present([*ANGLES, "x"]) == circle.ids() == {"0", "12", "80", "170"}
 
 
+@EVERYWHERE
 def test_entries_survive_a_restart(open_index: Open, tmp_path: Path):
     first = open_index(tmp_path / "vectors")
     put(first, *ANGLES)
@@ -178,6 +191,7 @@ def test_many_threads_add_and_search_at_once(index: VectorIndex):
     assert len(index.ids()) == 12
 
 
+@EVERYWHERE
 def test_two_owners_folders_know_nothing_of_each_other(open_index: Open, tmp_path: Path):
     ann, bob = open_index(tmp_path / "ann"), open_index(tmp_path / "bob")
     put(ann, "1", "2")
