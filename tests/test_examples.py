@@ -1,18 +1,13 @@
 """The worked examples in the documentation of functions: each comes out as it says."""
 
-import subprocess
-import sys
+import doctest
+import gc
+import importlib
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-# In a process of its own: pages that are imported outside of Streamlit's runs are no pages in later tests.
-TRY = """
-import doctest, gc, importlib, sys
+from tests.faults.forks import Fork
 
-gc.disable()
-results = [doctest.testmod(importlib.import_module(name)) for name in sys.argv[1:]]
-sys.exit(any(failed or not tried for failed, tried in results))
-"""
+ROOT = Path(__file__).parent.parent
 
 
 def test_examples_come_out_as_they_say():
@@ -22,5 +17,14 @@ def test_examples_come_out_as_they_say():
         modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted(paths)]
         assert modules, folder
         names += [module.removesuffix(".__init__") for module in modules]
-    tried = subprocess.run([sys.executable, "-c", TRY, *names], cwd=ROOT, capture_output=True, text=True)
-    assert tried.returncode == 0, tried.stdout + tried.stderr
+    # In a process of its own: pages imported outside of Streamlit's runs are no pages in later tests.
+    assert Fork(_try, names).finish() == ""
+
+
+def _try(names: list[str]) -> None:
+    """Try the examples of modules; say which fail, and which modules have none."""
+    gc.disable()
+    for name in names:
+        failed, tried = doctest.testmod(importlib.import_module(name))
+        if failed or not tried:
+            print(name, failed, tried, flush=True)

@@ -17,7 +17,7 @@ from tests.storage import postgres
 from tests.storage.conftest import WITHOUT_SERVER
 
 ON_BOTH = pytest.mark.parametrize("objects", ["folder", "store"], indirect=True)
-OVER_STORE = pytest.mark.slow(reason="the same over an object store, as the first tests do")
+OVER_STORE = pytest.mark.slow(reason="the same over an object store, as the first test does")
 MOSTLY_IN_A_FOLDER = pytest.mark.parametrize(
     "objects", ["folder", pytest.param("store", marks=OVER_STORE)], indirect=True
 )
@@ -67,7 +67,7 @@ def test_what_one_process_makes_ready_the_other_finds_in_its_next_question(repli
     assert one.in_step() and other.in_step()
 
 
-@ON_BOTH
+@MOSTLY_IN_A_FOLDER
 def test_what_one_process_removes_or_replaces_the_other_finds_no_more(replicas: tuple[Replica, Replica]):
     one, other = replicas
     removed = [one.add(f"{n}.txt", f"Walrus number {n} swims in the cold sea.") for n in range(4)]
