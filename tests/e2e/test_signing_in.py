@@ -4,21 +4,26 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, START, Server, serving
 from tests.e2e.openid import CLIENT, Provider, provider
-from tests.e2e.visitor import Visitor, again, click
+from tests.e2e.visitor import Visitor, click
+from tests.faults.tab import Tab, wait_for
 
 COOKIE = "_streamlit_user"
+OTHER_PAGES = pytest.mark.slow(reason="other pages behind the same door")
 Enter = Callable[..., Page]
+ComeIn = Callable[[str], Tab]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +75,43 @@ def sign_in(page: Page, known: Provider, name: str, **claims: object) -> None:
     click(page.get_by_role("button", name="Sign in"), then=page.get_by_text(f"Signed in as {name}"))
 
 
+@pytest.fixture
+def come_in(guarded: Server, known: Provider) -> Iterator[Callable[[str], Tab]]:
+    """Open a tab of someone's own without a browser, and sign in there."""
+    with ExitStack() as stack:
+
+        def go(name: str) -> Tab:
+            tab = Tab.open(guarded.url)
+            stack.callback(tab.close)
+            sign_in_again(tab, guarded, known, name)
+            return tab
+
+        yield go
+
+
+def sign_in_again(tab: Tab, guarded: Server, known: Provider, name: str) -> None:
+    email = f"{name.lower()}@example.org"
+    known.who = {"sub": name.lower(), "name": name, "email": email, "email_verified": True}
+    tab.cookies = led_through(tab, guarded)
+    tab.reload()
+    tab.until(lambda: f"Signed in as **{name}**" in tab.text)
+
+
+def led_through(tab: Tab, guarded: Server) -> dict[str, str]:
+    """Press on Sign in, go where it leads, to the provider and back, and return the cookies."""
+    tab.press("sign-in-", then=lambda: bool(tab.led_to))
+    with httpx.Client(base_url=guarded.url, follow_redirects=True) as client:
+        client.get(tab.led_to)
+        client.get("/_stcore/health")
+        return dict(client.cookies)
+
+
+def shut_out(tab: Tab) -> None:
+    """A tab without a browser shows the way to sign in, and nothing of the application."""
+    tab.until(lambda: tab.drawn and tab.shown.way("sign-in-") is not None)
+    assert not any(tab.shown.way(key) for key in ("question", "new-chat", "uploader"))
+
+
 def rows(server: Server, query: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(f"file:{server.data / 'footnote.db'}?mode=ro", uri=True)) as ledger:
         return ledger.execute(query).fetchall()
@@ -92,36 +134,37 @@ def ask(page: Page, question: str) -> str:
     return page.url
 
 
-OTHER_PAGES = pytest.mark.slow(reason="other pages behind the same door")
+def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter):
+    signed_out(enter("", "/library"))
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("page", "query"),
     [
-        "/library",
-        "/?chat=x",
+        ("", "chat=x"),
         *(
-            pytest.param(path, marks=OTHER_PAGES)
-            for path in ("/library?view=Sources", "/lab", "/settings", "/people")
+            pytest.param(*path, marks=OTHER_PAGES)
+            for path in (("library", "view=Sources"), ("lab", ""), ("settings", ""), ("people", ""))
         ),
     ],
 )
-def test_who_has_not_signed_in_sees_the_way_to_and_nothing_else(enter: Enter, path: str):
-    signed_out(enter("", path))
+def test_who_has_not_signed_in_is_shown_nothing_at_any_address(guarded: Server, page: str, query: str):
+    with closing(Tab.open(guarded.url, query, page)) as tab:
+        shut_out(tab)
 
 
-def test_who_has_not_signed_in_leaves_nothing(enter: Enter, guarded: Server):
+def test_who_has_not_signed_in_leaves_nothing(guarded: Server):
     before = rows(guarded, "SELECT id FROM users")
-    page = enter()
-    session = "00000000-0000-4000-8000-000000000000"
-    address = f"{guarded.url}/_stcore/upload_file/{session}/file"
-    request = urllib.request.Request(address, data=b"x", method="PUT")  # noqa: S310
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request)  # noqa: S310
-    assert caught.value.code == 403
-    assert "Sign in first" in caught.value.read().decode()
-    caught.value.close()
-    signed_out(page)
+    with closing(Tab.open(guarded.url)) as tab:
+        session = "00000000-0000-4000-8000-000000000000"
+        address = f"{guarded.url}/_stcore/upload_file/{session}/file"
+        request = urllib.request.Request(address, data=b"x", method="PUT")  # noqa: S310
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request)  # noqa: S310
+        assert caught.value.code == 403
+        assert "Sign in first" in caught.value.read().decode()
+        caught.value.close()
+        shut_out(tab)
     assert rows(guarded, "SELECT id FROM users") == before
 
 
@@ -146,36 +189,30 @@ def test_a_name_and_an_address_do_not_make_one_the_same_person(enter: Enter):
     expect(namesake.get_by_text("What of the moat?")).to_have_count(0)
 
 
-def test_a_token_that_another_key_signed_lets_nobody_in(enter: Enter, guarded: Server, known: Provider):
-    page = enter()
+def test_a_token_that_another_key_signed_lets_nobody_in(guarded: Server, known: Provider):
     known.who, known.stranger = {"sub": "eve", "name": "Eve"}, True
-
-    def come_back(patience: float) -> None:
-        with page.expect_response("**/oauth2callback?*", timeout=patience):
-            page.get_by_role("button", name="Sign in").click(timeout=patience)
-
-    def with_a_forgery(_: float) -> None:
+    with closing(Tab.open(guarded.url)) as tab:
+        try:
+            tab.cookies = led_through(tab, guarded)
+        finally:
+            known.stranger = False
         assert known.forged
-
-    try:
-        again(come_back, with_a_forgery)
-    finally:
-        known.stranger = False
-    signed_out(page)
-    page.goto(guarded.url)
-    signed_out(page)
+        tab.reload()
+        shut_out(tab)
     assert rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#eve'") == []
 
 
-def test_a_forged_or_altered_cookie_lets_nobody_in(enter: Enter, guarded: Server):
-    page = enter("Dora")
-    (real,) = (one for one in page.context.cookies() if one["name"] == COOKIE)
+def test_a_forged_or_altered_cookie_lets_nobody_in(come_in: ComeIn, guarded: Server):
+    tab = come_in("Dora")
+    real = tab.cookies[COOKIE]
     forged = json.dumps({"sub": "dora", "is_logged_in": True, "origin": guarded.url})
-    for value in (forged.replace('"', "'").replace(",", ""), real["value"][:-2] + "xx", ""):
-        page.goto("about:blank")  # whose answer might set the cookie again
-        page.context.add_cookies([{"name": COOKIE, "value": value, "url": guarded.url}])
-        page.goto(guarded.url)
-        signed_out(page)
+    for value in (forged.replace('"', "'").replace(",", ""), real[:-2] + "xx", ""):
+        tab.cookies[COOKIE] = value
+        tab.reload()
+        shut_out(tab)
+    tab.cookies[COOKIE] = real
+    tab.reload()
+    tab.until(lambda: "Signed in as **Dora**" in tab.text)
 
 
 def test_signing_out_ends_every_page_and_every_copy_of_the_cookie(enter: Enter, guarded: Server):
@@ -221,28 +258,33 @@ def test_more_than_one_may_have_is_refused_in_a_sentence(enter: Enter, guarded: 
 
 
 def test_who_is_removed_is_shut_out_of_open_pages_and_comes_back_to_nothing(
-    enter: Enter, guarded: Server, known: Provider
+    come_in: ComeIn, guarded: Server, known: Provider
 ):
-    hal = enter("Hal")
-    ask(hal, "What of the vault?")
-    ada = enter("Ada")
-    ada.goto(guarded.url + "/people")
-    card = ada.locator('[class*="st-key-person-"]').filter(has_text="hal@example.org").last
-    click(
-        card.get_by_role("button", name="Remove"),
-        ada.get_by_role("button", name="Delete permanently"),
-        then=ada.get_by_text("Removal started.").or_(card.get_by_text("Being removed")),
-    )
-    while rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#hal'"):
-        ada.wait_for_timeout(200)
+    hal = come_in("Hal")
+    hal.ask("What of the vault?")
+    hal.until(lambda: bool(hal.chat) and "What of the vault?" in hal.text)
+    ada = come_in("Ada")
+    remove(f"{known.url}#hal", guarded, ada.cookies)
+    wait_for(lambda: not rows(guarded, "SELECT 1 FROM users WHERE id LIKE '%#hal'"))
     # His page may have found out by itself: then there is nothing to press any more.
-    click(hal.get_by_role("button", name="New chat"), then=hal.get_by_text("This account was removed"))
-    signed_out(hal)
+    hal.until(lambda: any(hal.shown.way(key) for key in ("new-chat", "sign-in-")))
+    if hal.shown.way("new-chat"):
+        hal.press("new-chat", then=lambda: "This account was removed" in hal.text)
+    hal.until(lambda: "This account was removed" in hal.text)
+    shut_out(hal)
     assert rows(guarded, "SELECT 1 FROM conversations WHERE owner LIKE '%#hal'") == []
-    hal.wait_for_timeout(1_100)  # a token tells the time in seconds
-    hal.goto(guarded.url)
-    sign_in(hal, known, "Hal")
-    expect(hal.get_by_text("What of the vault?")).to_have_count(0)
+    time.sleep(1.1)  # a token tells the time in seconds
+    sign_in_again(hal, guarded, known, "Hal")
+    hal.until(lambda: hal.drawn)
+    assert "What of the vault?" not in hal.text
+
+
+def remove(person: str, guarded: Server, cookies: Mapping[str, str]) -> None:
+    """Remove someone as an administrator does, on the page of all people."""
+    button = f"remove-{person.encode().hex()}"
+    with closing(Tab.open(guarded.url, page="people", cookies=cookies)) as people:
+        people.press(button, then=lambda: people.shown.way(f"really-{button}") is not None)
+        people.press(f"really-{button}", then=lambda: people.shown.way(button) is None)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ run of the page has not drawn again are gone. It draws nothing, so hundreds cost
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, Self
 
@@ -42,9 +42,11 @@ def wait_for(holds: Callable[[], bool]) -> None:
 class Tab:
     """One person's tab: `query` is what stands behind the question mark of its address."""
 
-    def __init__(self, url: str, query: str = "", page: str = ""):
+    def __init__(self, url: str, query: str = "", page: str = "", cookies: Mapping[str, str] | None = None):
         self.shown = Shown()
         self.query = query
+        self.cookies = dict(cookies or {})  # of who has signed in
+        self.led_to = ""  # address that the page sends its browser to
         self.runs = 0  # that have ended
         self.drawn = False  # wholly, with nothing that is to be cleared yet
         self._url, self._name, self._page = url, page, ""
@@ -56,9 +58,11 @@ class Tab:
         self._socket: ClientConnection
 
     @classmethod
-    def open(cls, url: str, query: str = "", page: str = "") -> Self:
+    def open(
+        cls, url: str, query: str = "", page: str = "", cookies: Mapping[str, str] | None = None
+    ) -> Self:
         """Ask for a page by its address."""
-        tab = cls(url, query, page)
+        tab = cls(url, query, page, cookies)
         tab._connect()
         return tab
 
@@ -126,7 +130,7 @@ class Tab:
     def reload(self) -> None:
         """Ask for the same address anew."""
         self.close()
-        self.__init__(self._url, self.query, self._name)  # type: ignore[misc]
+        self.__init__(self._url, self.query, self._name, self.cookies)  # type: ignore[misc]
         self._connect()
 
     def go(self, query: str) -> None:
@@ -162,9 +166,13 @@ class Tab:
 
     def _connect(self) -> None:
         address = self._url.replace("http", "ws", 1) + "/_stcore/stream"
-        named = ["streamlit", NO_TOKEN, self._session] if self._session else ["streamlit"]
+        token = self.cookies.get(XSRF, NO_TOKEN)
+        named = ["streamlit", token, *filter(None, [self._session])]
+        held = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connecting = connect(
             address,
+            origin=self._url,  # type: ignore[arg-type]
+            additional_headers={"Cookie": held} if held else None,
             subprotocols=named,  # type: ignore[arg-type]
             max_size=None,
             max_queue=None,  # what the server says is taken at once, whenever it is read
@@ -229,6 +237,7 @@ class Tab:
         return True
 
     def _note(self, message: ForwardMsg) -> None:
+        self.led_to = message.auth_redirect.url or self.led_to
         match message.WhichOneof("type"):
             case "new_session":
                 self.drawn = False
