@@ -27,9 +27,9 @@ TABLE = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twid
 
 def picture(*languages: str, turn: int = 0) -> Image.Image:
     """Draw some sentences as a page of a scan."""
-    page = Image.new("L", (1600, 900), 255)
+    page = Image.new("L", (1600, 500), 255)
     font = ImageFont.truetype(FONT, 40)
-    for row, language in enumerate(languages * 4):
+    for row, language in enumerate(languages * 2):
         ImageDraw.Draw(page).text((80, 80 + 80 * row), SENTENCES[language], 0, font)
     return page.rotate(turn, expand=True)
 
@@ -108,8 +108,8 @@ def test_an_image_is_known_by_its_content(tmp_path: Path, kind: str) -> None:
 
 @with_tesseract
 def test_a_drawing_without_words_is_refused(tmp_path: Path) -> None:
-    drawing = Image.new("L", (400, 300), 255)
-    ImageDraw.Draw(drawing).ellipse((50, 50, 350, 250), fill=90)
+    drawing = Image.new("L", (160, 120), 255)
+    ImageDraw.Draw(drawing).ellipse((20, 20, 140, 100), fill=90)
     drawing.save(tmp_path / "a", "PNG")
     with pytest.raises(DocumentRefused, match=r"a\.png is an image in which no text could be recognised\."):
         load(tmp_path / "a", "a.png")
