@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import PATIENCE, Visitor, again, click, close, gone
@@ -224,6 +224,11 @@ HEIGHT = "element => element.getBoundingClientRect().top"
 PASSAGES = "The authority employed 1,204 people at the end of the year, forty of them apprentices [1]. " * 24
 
 
+def seen_at_rest(visitor: Visitor, what: Locator, patience: float) -> None:
+    visitor.rested()
+    expect(what).to_be_in_viewport(timeout=patience)
+
+
 def test_what_was_pressed_stays_where_it_is_beside_the_panel(visitor: Visitor, fake: FakeLLM):
     fake.reply(Reply(PASSAGES))
     panel = visitor.page.locator(".st-key-source-panel")
@@ -233,7 +238,11 @@ def test_what_was_pressed_stays_where_it_is_beside_the_panel(visitor: Visitor, f
     last = visitor.answers().last
     marker, how = last.locator('a[href^="#cite-"]').nth(8), last.get_by_role("button", name="How was this")
     for pressed in (marker, how):
-        pressed.evaluate("element => element.scrollIntoView({ block: 'center' })")
+        # What was scrolled to where the panel closed may be scrolled back a moment later.
+        again(
+            lambda _, pressed=pressed: pressed.evaluate("one => one.scrollIntoView({ block: 'center' })"),
+            lambda patience, pressed=pressed: seen_at_rest(visitor, pressed, patience),
+        )
         height = pressed.evaluate(HEIGHT)
         stays = f"element => Math.abs(({HEIGHT})(element) - {height}) < 3"
         click(pressed, then=panel)
