@@ -4,7 +4,9 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
+from itertools import product
 from math import log
 
 import numpy as np
@@ -18,7 +20,7 @@ from rag.citations.sentence import LIGHT, LIGHT_WEIGHT
 from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage
-from rag.retrieval.question_type import without_periods
+from rag.retrieval.question_type import asks_amount, has_only_dates, without_periods
 from rag.retrieval.sentences import (
     GRAMMAR_WEIGHT,
     Pick,
@@ -29,7 +31,7 @@ from rag.retrieval.sentences import (
     substance,
 )
 from rag.retrieval.spelling import corrected
-from rag.text.dates import is_quarter_word, with_quarter_words
+from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_words
 from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
@@ -518,6 +520,8 @@ def is_clear(
     sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
     if best and not decision.far and _is_labelled(question, sentence, passages[best.number - 1]):
         return True
+    if best and _is_beside(question, sentence, passages[best.number - 1]):
+        return False
     if decision.far or (best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE):
         return False
     if embedder is None or scale is None or not sentence or sentence.startswith("|"):
@@ -532,6 +536,28 @@ def is_clear(
         return near >= LEAST_FOREIGN
     least = LEAST_WITH_SENTENCE_UNSPACED.get(language(question), LEAST_WITH_SENTENCE)
     return decision.score + SENTENCE_WEIGHT * near >= least
+
+
+def _is_beside(question: str, sentence: str, passage: Passage) -> bool:
+    """Return True for a sentence without the amount that is asked for, or of a passage of other periods only.
+
+    >>> told = Passage("c", "d", "a.md", "", None, "", 0, 9, "Income in 2024 was 41,300 euros.")
+    >>> [_is_beside(f"How much was the income in {year}?", told.text, told) for year in (2024, 2019)]
+    [False, True]
+    >>> _is_beside("What is the price of the lamp? How much is it?", "It hangs in the hall.", told)
+    True
+    """
+    if asks_amount(question) and has_only_dates(sentence):
+        return True
+    told = find_periods("\n".join((passage.about, passage.document, passage.heading, passage.text)))
+    pairs = list(product(find_periods(question), told))
+    return bool(pairs) and not any(_may_overlap(*pair) for pair in pairs)
+
+
+def _may_overlap(one: Period, other: Period) -> bool:
+    """Return True for periods with a day in common; those counted in fiscal years may be a year off."""
+    years = timedelta(days=366 * (one.fiscal + other.fiscal))
+    return one.first - years <= other.last and other.first - years <= one.last
 
 
 _ADNOMINAL = re.compile(r"(?<=[가-힣]{2})(?:한|된|하는|되는|할|될)\b")

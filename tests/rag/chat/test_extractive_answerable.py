@@ -235,6 +235,36 @@ def test_a_label_that_says_only_part_of_what_is_asked_for_answers_nothing(embedd
     assert not is_clear(question, found, picks, decision, embedder)
 
 
+@pytest.mark.parametrize(
+    ("text", "asked", "beside"),
+    [
+        ("Income in 2024 was 41,300 euros.", "What was the income in 2024?", "What was the income in 2019?"),
+        (
+            "| 항목 | 2025년 9월 | 2024년 9월 |\n|---|---|---|\n| 청소비 | 1,120 | 1,090 |",
+            "2024년 9월 청소비는 얼마인가요?",
+            "2023년 9월 청소비는 얼마인가요?",
+        ),
+        (
+            "2024年度の清掃費は9,000円。",
+            "2024年度の清掃費はいくらですか。",
+            "2019年度の清掃費はいくらですか。",
+        ),
+        ("물청소는 11월 8일에 실시합니다.", "물청소는 언제 실시하나요?", "물청소 비용은 얼마인가요?"),
+    ],
+)
+def test_doubt_is_stated_before_another_period_and_where_no_amount_is_told(
+    embedder: Embedder, text: str, asked: str, beside: str
+):
+    told = [Passage("c", "d", "a.md", "", None, "", 0, len(text), text)]
+
+    def is_answered(question: str) -> bool:
+        picks = extract(question, told, embedder=embedder)
+        return is_clear(question, told, picks, decide(question, told, middle=0.87), embedder)
+
+    assert is_answered(asked)
+    assert not is_answered(beside)
+
+
 def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library):
     question = "Which company cleans the windows?"
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
