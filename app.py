@@ -32,6 +32,7 @@ from ui import pages
 from ui.auth.identity import AuthMode, LocalUser
 from ui.auth.middleware import AuthMiddleware, read_auth_mode
 from ui.components.messages import show_sentence
+from ui.server.downloads import download_routes
 from ui.server.headers import security_headers, server_error
 from ui.server.services import begin_stop, close, owner_of, services
 
@@ -112,6 +113,7 @@ limit_connections()
 ROUTES = [
     *operation_routes(services),
     *api_routes(services),
+    *download_routes(lambda: services().downloads),
 ]
 AUTH = Middleware(
     AuthMiddleware,

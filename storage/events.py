@@ -34,6 +34,7 @@ Kind = Literal[
     "backup_written",
     "backup_failed",
     "backup_removed",
+    "backup_downloaded",
 ]
 
 Detail = str | int | list[str]

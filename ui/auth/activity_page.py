@@ -40,6 +40,7 @@ DONE: Mapping[Kind, str] = {
     "backup_written": N_("Wrote a backup"),
     "backup_failed": N_("A backup failed"),
     "backup_removed": N_("Deleted a backup"),
+    "backup_downloaded": N_("Downloaded a backup"),
 }
 SETTINGS: Mapping[str, str] = {
     "llm_base_url": N_("Address of the model server"),

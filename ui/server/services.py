@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rag.errors import EntryRefused
@@ -14,6 +15,7 @@ from rag.workspace import Workspace
 from storage.audit_log import AuditLog
 from ui.auth.identity import LocalUser, Visitor
 from ui.auth.middleware import Sessions, current_visitor, read_auth_mode
+from ui.server.downloads import BackupDownloads
 
 MAX_WAIT = 3.0  # seconds after which a waiting chat has no priority any more
 
@@ -56,6 +58,7 @@ class PageServices(Services):
         """Open everything; raises SettingsError or StorageError."""
         self.auth_mode, self.sessions = read_auth_mode(settings), Sessions()
         self.render_priority = RenderPriority()
+        self.downloads = BackupDownloads()
         super().__init__(settings, local=isinstance(self.auth_mode, LocalUser))
 
     def visitor(self) -> Visitor | None:
@@ -107,6 +110,14 @@ class PageServices(Services):
         """Delete a backup; raises NotFound, or EntryRefused unless the visitor is an administrator."""
         by = self._admin(_("Only administrators can delete backups."))
         self.backups_on_request.delete(name, AuditLog(self.database, by))
+
+    def offer_backup(self, path: Path) -> str:
+        """Return an address for the download of a backup, good for some minutes.
+
+        Raises EntryRefused unless the visitor is an administrator.
+        """
+        by = self._admin(_("Only administrators can download backups."))
+        return self.downloads.offer(path, AuditLog(self.database, by))
 
     def _admin(self, refusal: str) -> str:
         """Return the id of the visitor; raises EntryRefused unless they are an administrator."""

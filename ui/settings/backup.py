@@ -125,6 +125,7 @@ def _show_made(server: PageServices, path: Path, when: str) -> None:
             ),
             width="stretch",
         )
+        st.link_button(_("Download"), server.offer_backup(path), icon=":material/download:", type="tertiary")
         if st.button(_("Delete"), icon=":material/delete:", type="tertiary", key=f"delete-{path.name}"):
             confirm_deletion(
                 _("Delete this backup?"),

@@ -16,7 +16,7 @@ def test_services_are_one_until_they_are_closed(here: Workspace):
 
 
 @pytest.mark.parametrize("visitor", [None, Visitor("bob")])
-def test_only_an_administrator_makes_and_deletes_backups(
+def test_only_an_administrator_makes_fetches_and_deletes_backups(
     here: Workspace, monkeypatch: pytest.MonkeyPatch, visitor: Visitor | None
 ):
     server = services.services()
@@ -26,7 +26,11 @@ def test_only_an_administrator_makes_and_deletes_backups(
     assert job is None or job.wait(60)
     ((_, path),) = server.backups_on_request.list()
     monkeypatch.setattr(server, "visitor", lambda: visitor)
-    for refused in (lambda: server.back_up(""), lambda: server.delete_backup(path.name)):
+    for refused in (
+        lambda: server.back_up(""),
+        lambda: server.offer_backup(path),
+        lambda: server.delete_backup(path.name),
+    ):
         with pytest.raises(EntryRefused, match="administrators"):
             refused()
     assert [there for _, there in server.backups_on_request.list()] == [path]

@@ -116,13 +116,19 @@ def test_a_backup_is_made_on_request_can_be_restored_and_is_deleted_again(
     backups = services.services().backups_on_request
     ((_, path),) = backups.list()
     assert path.parent == tmp_path / "data" / "backups" and f"{path}`, 0." in words(at)
+    address = next(link.proto.url for link in at.get("link_button") if link.proto.label == "Download")
+    assert services.services().downloads.taken(address.removeprefix("backups/")) == path
     with pytest.raises(PassphraseNeeded):
         restore_into(tmp_path / "locked", path)
     assert restore_into(tmp_path / "new", path, passphrase="correct horse").originals == 1
     next(button for button in at.button if button.key == f"delete-{path.name}").click().run()
     next(button for button in at.button if button.key == f"really-delete-{path.name}").click().run()
     assert not path.exists() and str(path) not in words(page("settings"))
-    assert [entry.kind for entry in here.audit_log.list()][:2] == ["backup_removed", "backup_written"]
+    assert [entry.kind for entry in here.audit_log.list()][:3] == [
+        "backup_removed",
+        "backup_downloaded",
+        "backup_written",
+    ]
 
 
 def test_of_two_people_who_ask_for_a_backup_the_second_is_told_that_one_is_being_made(
