@@ -26,6 +26,13 @@ MOST_TRIED = 24  # questions that are asked until some are answered
 MOST_CHUNKS = 80  # of a long document that are looked at, from its beginning to its end
 MOST_SENTENCES, LONGEST_SUMMARY = 3, 500  # of the summary: its sentences, and their width in Latin letters
 _SAMPLE = 200  # characters of each chunk that show the language of the document
+_TABLES = {
+    "en": ("a table with the columns {columns}.", ", ", ": "),
+    "ko": ("{columns} 열이 있는 표입니다.", ", ", ": "),
+    "ja": ("{columns}の列がある表です。", "、", "："),
+    "": ("{columns}", "、", "："),
+}
+"""Sentence about the columns of a table by language, and what stands between them and after its heading."""
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
 
@@ -75,24 +82,38 @@ def summarise(chunks: Sequence[ChunkRecord]) -> str:
 
 
 def _columns(chunks: Sequence[ChunkRecord]) -> str:
-    """Return the names of the columns of the first tables, a line for each: "Bikes: Model, Price (EUR)"."""
+    """Return what columns the first tables have, a line for each."""
     found = (
         (chunk.heading.rpartition(" > ")[2], [name for name in table.header if re.search(r"[^\W\d_]", name)])
         for chunk in chunks
         for table in read_tables(chunk.text)
     )
-    named = {": ".join(filter(None, [heading, ", ".join(names)])): None for heading, names in found if names}
-    return "\n".join(list(named)[:MOST_SENTENCES])
+    named = dict.fromkeys((heading, tuple(names)) for heading, names in found if names)
+    spoken = _TABLES.get(language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks)), _TABLES[""])
+    return "\n".join(_told_columns(spoken, *one) for one in islice(named, MOST_SENTENCES))
+
+
+def _told_columns(spoken: tuple[str, str, str], heading: str, names: Sequence[str]) -> str:
+    """Return the sentence about the columns of one table, after its heading.
+
+    >>> _told_columns(_TABLES["en"], "Bikes", ["Model", "Price"])
+    'Bikes: a table with the columns Model, Price.'
+    >>> _told_columns(_TABLES["ja"], "", ["品名", "単価"])
+    '品名、単価の列がある表です。'
+    """
+    sentence, separator, colon = spoken
+    told = sentence.format(columns=separator.join(names))
+    return f"{heading}{colon}{told}" if heading else told[:1].upper() + told[1:]
 
 
 def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord]]:
-    """Yield questions with the chunks they were made from, each once: of sentences, headings, then tables."""
+    """Yield questions with the chunks they were made from, each once: of sentences, tables, then headings."""
     asked: set[str] = set()
     spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
     found = chain(
         _in_turn(chunks, lambda chunk: sentence_questions(chunk.text, _above(chunk))),
-        ((heading_question(_above(chunk), chunk.text, spoken), chunk) for chunk in chunks if chunk.heading),
         _in_turn(chunks, lambda chunk: table_questions(chunk.text)),
+        ((heading_question(_above(chunk), chunk.text, spoken), chunk) for chunk in chunks if chunk.heading),
     )
     for question, chunk in found:
         if question and question.casefold() not in asked:

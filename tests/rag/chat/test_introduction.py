@@ -118,10 +118,19 @@ def test_a_summary_begins_with_what_the_document_says_of_itself(library: Library
     assert first == said and "Signed" not in "".join(rest)
 
 
-def test_tables_alone_are_introduced_by_their_columns(library: Library):
-    chunks, pipeline = added(library, "fleet.csv", b"Bike,Price (EUR)\nB-1,890\nB-2,2350\n")
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("Bike,Price (EUR)\nB-1,890\nB-2,2350\n", "A table with the columns Bike, Price (EUR)."),
+        ("품목,단가(원)\n철거,4500\n설치,6000\n", "품목, 단가(원) 열이 있는 표입니다."),
+        ("フィルター,単価(円)\n交換用,2400\n集じん,3800\n", "フィルター、単価(円)の列がある表です。"),
+        ("品名,単価\n交換,2400\n設置,3800\n", "品名、単価"),
+    ],
+)
+def test_tables_alone_are_introduced_by_their_columns(library: Library, text: str, summary: str):
+    chunks, pipeline = added(library, "fleet.csv", text.encode())
     *_, last = introduce(chunks, pipeline)
-    assert last.summary == "Bike, Price (EUR)"
+    assert last.summary == summary
 
 
 def test_figures_alone_have_no_introduction(library: Library):
