@@ -250,6 +250,20 @@ def quote_numbers(message: Message) -> dict[str, int]:
     return {target: number for number, target in enumerate(targets, 1)}
 
 
+def passage_numbers(message: Message) -> dict[int, str]:
+    """Return what the page calls each passage of an answer: its number, or those of the quotes from it.
+
+    A passage that an answer of quotes does not quote has none.
+    """
+    quotes = quote_numbers(message)
+    if not quotes:
+        return {one.number: str(one.number) for one in message.passages}
+    called: dict[int, set[int]] = {}
+    for _offset, cited in marked(message):
+        called.setdefault(cited.passage.number, set()).add(quotes[target_of(cited)])
+    return {number: ", ".join(map(str, sorted(of))) for number, of in called.items()}
+
+
 def marked(message: Message) -> list[tuple[int, CitedPassage]]:
     """Return the offset of each marker in an answer and what it cites; unknown numbers are left out."""
     return [

@@ -12,7 +12,7 @@ from rag.workspace import Workspace
 from storage.answers import SentRecord, Trace
 from storage.errors import NotFound
 from storage.records import Message, PassageRecord
-from ui.chat.citations import PANEL
+from ui.chat.citations import PANEL, passage_numbers
 from ui.components.labels import retriever_name
 from ui.components.markdown import escape_text, label
 from ui.components.messages import action
@@ -126,9 +126,9 @@ def _show(message: Message, trace: Trace | None) -> None:
         st.markdown(escape_text(asked))
     if steps:
         _heading(_("Steps, and their passages"))
-        st.markdown("\n".join(step_lines(steps, message.passages)))
+        st.markdown("\n".join(step_lines(steps, message.passages, passage_numbers(message))))
     _heading(_("Passages, and how they were found"))
-    _passages(message.passages)
+    _passages(message.passages, passage_numbers(message))
     _heading(_("Sent to the language model"))
     _sent(message, trace)
     if message.timings_ms:
@@ -139,13 +139,16 @@ def _show(message: Message, trace: Trace | None) -> None:
         st.markdown("\n".join(settings(trace.settings)))
 
 
-def step_lines(steps: Sequence[str], passages: Sequence[PassageRecord]) -> Iterator[str]:
+def step_lines(
+    steps: Sequence[str], passages: Sequence[PassageRecord], numbers: Mapping[int, str]
+) -> Iterator[str]:
     """Yield a list item for each step: its words, and the numbers of the passages that it found."""
     for number, step in enumerate(steps, 1):
         name = f"step {number}"
         ranks = {one.number: one.found_by[name]["rank"] for one in passages if name in one.found_by}
-        told = ", ".join(map(str, sorted(ranks, key=ranks.__getitem__)))
-        shown = _("passages {numbers}", numbers=told) if told else _("none found")
+        told = ", ".join(numbers[one] for one in sorted(ranks, key=ranks.__getitem__) if one in numbers)
+        none = _("found, not quoted") if ranks else _("none found")
+        shown = _("passages {numbers}", numbers=told) if told else none
         yield f"{number}. {label(step, 400)}: {shown}"
 
 
@@ -153,26 +156,36 @@ def _heading(text: str) -> None:
     st.markdown(f"##### {text}", anchors=False)
 
 
-def _passages(passages: Sequence[PassageRecord]) -> None:
+def _passages(passages: Sequence[PassageRecord], numbers: Mapping[int, str]) -> None:
     if not passages:
         st.markdown(_("None found."))
         return
-    st.table(found_by(passages), hide_index=True, alt=_("Passages, how they were found, and scores"))
+    st.table(found_by(passages, numbers), hide_index=True, alt=_("Passages, how they were found, and scores"))
     with st.expander(_("Passage text"), type="compact"):
         for passage in passages:
-            st.markdown(f"**{passage.number} · {label(translated(place_name(passage)), 90)}**")
+            st.markdown(f"**{_named(passage, numbers, 90)}**")
             if passage.is_from_picture:
                 st.caption(_("Read from a picture by a model"))
             st.markdown(escape_text(passage.text))
 
 
-def found_by(passages: Sequence[PassageRecord]) -> list[dict[str, str]]:
-    """Return a row for each passage, the best first: its rank and score in each search, and its score."""
+def _named(passage: PassageRecord, numbers: Mapping[int, str], most: int) -> str:
+    """Return the numbers of a passage as the answer shows them, and its place."""
+    return " · ".join(
+        filter(None, (numbers.get(passage.number), label(translated(place_name(passage)), most)))
+    )
+
+
+def found_by(passages: Sequence[PassageRecord], numbers: Mapping[int, str]) -> list[dict[str, str]]:
+    """Return a row for each passage, the best first: its rank and score in each search, and its score.
+
+    `numbers` are those by which the answer shows the passages.
+    """
     searches = list(dict.fromkeys(name for passage in passages for name in passage.found_by))
     titles = {name: _title(name) for name in searches}
     return [
         {
-            _("Passage"): f"{passage.number} · {label(translated(place_name(passage)), 60)}",
+            _("Passage"): _named(passage, numbers, 60),
             **{titles[name]: _rank_and_score(passage.found_by.get(name)) for name in searches},
             _("Score"): f"{passage.score:.3f}",
         }

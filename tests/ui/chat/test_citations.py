@@ -5,7 +5,7 @@ import pytest
 from rag.citations.support import place_name, remarks
 from storage.records import CitationRecord, Message
 from tests.ui.conftest import TEXT, passage
-from ui.chat.citations import cited_numbers, links, resolve, target_of
+from ui.chat.citations import cited_numbers, links, passage_numbers, resolve, target_of
 from ui.components.markdown import safe_answer
 
 FIRST, SECOND = "The harbour handled 4.1 million containers in 2024.", "It employed 1,204 people."
@@ -72,6 +72,14 @@ def test_quotes_are_counted_and_a_model_s_sources_are_numbered_as_passages(messa
     assert [link.shown or link.number for _, link in written] == [1, 1, 2]
     assert "[1]" in safe_answer(ANSWER, links(message)).replace("\\", "")
     assert "[3]" in safe_answer(ANSWER, links(message)).replace("\\", "")
+
+
+def test_a_passage_is_called_by_the_numbers_that_the_answer_shows(message: Message):
+    assert passage_numbers(message) == {1: "1, 2", 2: "3"}
+    assert passage_numbers(replace(message, model="fake")) == {1: "1", 2: "2"}
+    first, second, _ = message.citations
+    one_quoted = replace(message, content=ANSWER.replace(" [2]", ""), citations=(first, second))
+    assert passage_numbers(one_quoted) == {1: "1, 2"}
 
 
 def test_quotes_of_an_answer_without_a_model_bear_no_sign(message: Message):

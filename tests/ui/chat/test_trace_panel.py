@@ -7,7 +7,7 @@ from rag.chat.conversation import OLDER
 from rag.chat.rewrite import _late, _rejected, _trimmed, rejection_reason
 from rag.i18n import in_language, translated
 from tests.ui.conftest import passage
-from ui.chat.trace_panel import found_by, settings
+from ui.chat.trace_panel import found_by, settings, step_lines
 
 
 def test_each_line_of_a_stored_setting_is_shown_in_the_readers_language():
@@ -48,4 +48,17 @@ def test_notes_on_a_rewrite_and_on_a_check_are_in_the_readers_language(language:
 
 def test_the_passages_of_the_table_stand_in_the_order_of_their_scores():
     given = [replace(passage(number), score=score) for number, score in ((1, 1.7), (2, 1.9), (3, 1.6))]
-    assert [row["Score"] for row in found_by(given)] == ["1.900", "1.700", "1.600"]
+    assert [row["Score"] for row in found_by(given, {})] == ["1.900", "1.700", "1.600"]
+
+
+def test_passages_are_named_by_the_numbers_of_their_quotes_and_others_by_their_place():
+    given = [
+        replace(passage(number), found_by={"step 1": {"rank": number, "score": 1.0}}) for number in (1, 2)
+    ]
+    rows = [row["Passage"] for row in found_by(given, {2: "1, 3"})]
+    assert rows == ["report.pdf, page 3", "1, 3 · report.pdf, page 3"]
+    assert list(step_lines(["Who?", "When?"], given, {2: "1, 3"})) == [
+        "1. Who?: passages 1, 3",
+        "2. When?: none found",
+    ]
+    assert list(step_lines(["Who?"], given, {})) == ["1. Who?: found, not quoted"]
