@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from rag.i18n import _, in_language, preferred
 from storage.audit_log import AuditLog
 
 LIFE = 15 * 60.0  # seconds in which an address is good
 FOLDER = "backups"  # first part of its path
-_GONE = "This address is no longer good. Reload the settings in Footnote and press Download there."
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ def download_routes(downloads: Callable[[], BackupDownloads]) -> list[Route]:
     def fetch(request: Request) -> Response:
         path = downloads().taken(request.path_params["token"])
         if path is None:
-            return PlainTextResponse(_GONE, 404)
+            with in_language(preferred(request.headers.get("accept-language", ""))):
+                gone = _("This address is no longer good. Reload the Settings page and press Download there.")
+            return PlainTextResponse(gone, 404)
         return FileResponse(path, filename=path.name, headers={"Cache-Control": "no-store"})
 
     return [Route(f"/{FOLDER}/{{token}}", fetch, methods=["GET"])]

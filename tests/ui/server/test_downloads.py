@@ -52,7 +52,8 @@ def test_an_address_is_good_for_some_minutes_and_while_the_file_is_there(made: P
     later = downloads.offer(made, log)
     clock.now = LIFE
     reply = client.get(address)
-    assert reply.status_code == 404 and "Reload the settings" in reply.text
+    assert reply.status_code == 404 and "Reload the Settings page" in reply.text
+    assert "설정 페이지" in client.get(address, headers={"Accept-Language": "ko"}).text
     made.unlink()
     assert client.get(later).status_code == 404
 
