@@ -29,14 +29,13 @@ run-hashed: $(VENV)/bin/python constraints-hashed.txt
 hashes: $(VENV)/bin/python
 	$(BIN)/python scripts/hash_pins.py
 
-# Each file runs in one process, those with a browser in the same. One that dies is not started again:
-# pytest-xdist then waits for it for ever.
+# Each file runs in one process. One that dies is not started again: pytest-xdist then waits for it for ever.
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 check: $(VENV)/.installed-tests $(S3_SERVER) lint
 	$(PYTEST) --numprocesses 2 -m "not slow and not integration"
 
-# Three processes for two cores: the one that has the browser waits for it half of the time.
+# Three processes for two cores: tests with a browser wait for it half of the time.
 # The types are checked meanwhile, on one processor.
 test: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract
 	@$(MAKE) --no-print-directory --jobs 2 lint suite

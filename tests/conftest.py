@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling
 
 # What is imported and collected lives to the end. To look for garbage in it took a quarter of the time until
 # the first test, and has each later search take longer.
@@ -23,8 +21,7 @@ settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile("suite")
 
 TESTS = Path(__file__).parent
-ROOM = "tests/e2e/"  # whose tests share a browser: they follow each other in one process
-WAITING = "faults"  # the folder whose tests wait for half of their time
+WAITING = ("e2e", "faults")  # folders whose tests wait for half of their time
 # What runs the application, real engines or child processes: folders and files.
 INTEGRATION = (
     *("api", "e2e", "faults", "hostile", "ui", "rag/cli", "rag/connectors", "rag/ingest"),
@@ -82,29 +79,16 @@ def pytest_collection_finish() -> None:
 
 
 def spread(items: list[pytest.Item]) -> None:
-    """Put the tests with a browser first, and the files that wait for servers between those that compute.
+    """Put the files that wait for browsers and servers between those that compute.
 
-    Workers take files in turn: one takes all that need the browser. Were the files that wait next to each
-    other, processors would idle.
+    Workers take files in turn. Were the browsers' files next to each other, processors would idle.
     """
     files: dict[bool, dict[Path, None]] = {True: {}, False: {}}
     for item in reversed(items):  # the longest come late in the alphabet, and should not be waited for
-        files[item.path.parent.name == WAITING].setdefault(item.path)
+        files[item.path.parent.name in WAITING].setdefault(item.path)
     place = {
         path: (number + 0.5) / len(group) * (0.8 if waiting else 1)
         for waiting, group in files.items()
         for number, path in enumerate(group)
     }
-    items.sort(key=lambda item: (not item.nodeid.startswith(ROOM), place[item.path]))
-
-
-class FilesInTurn(LoadFileScheduling):
-    """Hands out files in their order, those that share a browser together."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return ROOM if nodeid.startswith(ROOM) else super()._split_scope(nodeid)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesInTurn:
-    return FilesInTurn(config, log)
+    items.sort(key=lambda item: place[item.path])

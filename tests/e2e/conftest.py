@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Spacer
 
@@ -56,8 +56,6 @@ TabKey = tuple[int, bool, str]
 Tabs = dict[TabKey, Page]
 """Tabs by their number in a test, whether it is dark, and the language."""
 START = 300  # seconds: how long a server may take to its first word
-USED_PORTS: list[int] = []
-"""Ports of servers that have ended: a browser has the scripts of a known address compiled."""
 expect.set_options(timeout=PATIENCE)
 
 
@@ -88,7 +86,7 @@ def serving(
 
     It is forked, or started by a command, such as RUN.
     """
-    port = known_port()
+    port = free_port()
     before(port)
     data.mkdir(parents=True, exist_ok=True)
     fixed = {
@@ -110,30 +108,15 @@ def serving(
     finally:
         if process.poll() is None:
             server.stop()
-        USED_PORTS.append(port)
-
-
-def known_port() -> int:
-    """Return the port of a server that has ended, or a free one."""
-    while USED_PORTS:
-        if is_free(port := USED_PORTS.pop()):
-            return port
-    return free_port()
 
 
 def free_port() -> int:
     """Return a port below those that a system gives to connections: none takes it before the server does."""
-    while not is_free(port := random.randrange(20_000, 32_000)):
-        pass
-    return port
-
-
-def is_free(port: int) -> bool:
-    with suppress(OSError), socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do
-        probe.bind(("127.0.0.1", port))
-        return True
-    return False
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _wait_for(server: Server) -> None:
@@ -155,56 +138,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(900))
 
 
-class OpenBrowser:
-    """The browser of the tests that follow each other here, and its tabs.
-
-    The next load of a page costs half as much where its scripts are compiled. It is closed before tests of
-    other rooms: while it is open, this thread has an event loop, and could run no other.
-    """
-
-    def __init__(self) -> None:
-        self.tabs: Tabs = {}
-        self._playwright: Playwright | None = None
-        self._browser: Browser | None = None
-
-    def get(self) -> Browser:
-        if self._browser is None:
-            chromium = shutil.which("chromium")
-            assert chromium, "these tests need Chromium: apt-get install chromium"
-            self._playwright = sync_playwright().start()
-            self._browser = self._playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        return self._browser
-
-    def close(self) -> None:
-        self.tabs.clear()
-        if self._browser is not None:
-            self._browser.close()
-        if self._playwright is not None:
-            self._playwright.stop()
-        self._browser = self._playwright = None
-
-
-OPEN = OpenBrowser()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Close the browser after the last test of this room."""
-    try:
-        yield
-    finally:
-        if nextitem is None or nextitem.path.parent != item.path.parent:
-            OPEN.close()
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium, "these tests need Chromium: apt-get install chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="module")
-def browser() -> Browser:
-    return OPEN.get()
-
-
-@pytest.fixture(scope="module")
-def tabs() -> Tabs:
-    return OPEN.tabs
+def tabs(browser: Browser) -> Iterator[Tabs]:
+    """The tabs of a file: the next load of a page costs less where its scripts are compiled."""
+    opened: Tabs = {}
+    yield opened
+    for tab in opened.values():
+        tab.context.close()
 
 
 @pytest.fixture
