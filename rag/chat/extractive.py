@@ -16,6 +16,7 @@ from rag.chat.followup import named_alone
 from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.small_talk import phrase_file
 from rag.citations.checker import scale_of
+from rag.citations.quantities import quantities
 from rag.citations.sentence import LIGHT, LIGHT_WEIGHT
 from rag.citations.support import Citation
 from rag.errors import EmbeddingError
@@ -547,11 +548,30 @@ def _is_beside(question: str, sentence: str, passage: Passage) -> bool:
     >>> _is_beside("What is the price of the lamp? How much is it?", "It hangs in the hall.", told)
     True
     """
-    if asks_amount(question) and has_only_dates(sentence):
+    if asks_amount(question) and has_only_dates(sentence) and not _has_amount_in_words(sentence):
         return True
+    asked = find_periods(question)
+    if not asked:
+        return False
     told = find_periods("\n".join((passage.about, passage.document, passage.heading, passage.text)))
-    pairs = list(product(find_periods(question), told))
-    return bool(pairs) and not any(_may_overlap(*pair) for pair in pairs)
+    return bool(told) and not any(_may_overlap(*pair) for pair in product(asked, told))
+
+
+_IN_WORDS = re.compile(
+    r"\b(?:free|gratis|no (?:charge|cost|fee)|nothing)\b|무료|공짜|無料|無償|ただで"
+    r"|[一二三四五六七八九十百千万億]+円|[일이삼사오육칠팔구십백천만억]*[십백천만억] ?원",
+    re.IGNORECASE,
+)
+
+
+def _has_amount_in_words(sentence: str) -> bool:
+    """Return True for a sentence with an amount without digits, or that says that nothing is paid.
+
+    >>> told = "The fee is fifteen pounds.", "会費は三百円とする。", "참가비는 무료입니다.", "It ends 8 May."
+    >>> list(map(_has_amount_in_words, told))
+    [True, True, True, False]
+    """
+    return bool(_IN_WORDS.search(sentence)) or any(one.unit not in ("", "d") for one in quantities(sentence))
 
 
 def _may_overlap(one: Period, other: Period) -> bool:

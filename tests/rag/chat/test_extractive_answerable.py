@@ -265,6 +265,24 @@ def test_doubt_is_stated_before_another_period_and_where_no_amount_is_told(
     assert not is_answered(beside)
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The joining fee is fifteen pounds.", "How much is the joining fee?"),
+        ("The guided tour is free of charge.", "How much does the guided tour cost?"),
+        ("회비는 삼만 원이다.", "회비는 얼마인가요?"),
+        ("会費は三百円とする。", "会費はいくらですか。"),
+        ("入場料は無料です。", "入場料はいくらですか。"),
+    ],
+)
+def test_an_amount_in_words_and_nothing_to_pay_are_told_without_a_doubt(
+    embedder: Embedder, text: str, question: str
+):
+    told = [Passage("c", "d", "a.md", "", None, "", 0, len(text), text)]
+    picks = extract(question, told, embedder=embedder)
+    assert is_clear(question, told, picks, decide(question, told, middle=0.87), embedder)
+
+
 def test_doubt_is_stated_before_a_sentence_about_something_else(library: Library):
     question = "Which company cleans the windows?"
     told = said(list(make_pipeline(Settings(), library, None).ask(question, [], never)))
