@@ -181,6 +181,7 @@ READ = {
     "mixed encodings": (write("항구 harbour ".encode() * 20 + "항구".encode("cp949")), "harbour"),
     "two million letters": (write(b"x" * 2_000_000), "xxx"),
     "two million Korean letters": (write("가".encode() * 700_000), "가가가"),
+    "a million columns": (write(b",".join(map(b"%d".__mod__, range(1_000_000)))), "| 0 | 1 | 2 |"),
     "many columns": (write(b",".join(map(b"%d".__mod__, range(300_000)))), "| 0 | 1 | 2 |"),
     "deep JSON": (write(b'{"a":' * 400_000 + b"1" + b"}" * 400_000), '{"a":'),
     "deep HTML": (write(b"<html><body>" + b"<div>" * 50_000 + b"deep" + b"</div>" * 50_000), "deep"),
@@ -198,11 +199,19 @@ READ = {
     "comments without end": (write(b"<!-- " * 2000 + b"harbour"), "harbour"),
     "bars": (write(b"|" * 200_000 + b"harbour"), "harbour"),
 }
-NAMES = {"many columns": "a.csv", "brackets without end": "a.md", "fences without end": "a.md"}
+LARGEST = pytest.mark.slow(reason="many columns, but more")
+NAMES = {
+    "a million columns": "a.csv",
+    "many columns": "a.csv",
+    "brackets without end": "a.md",
+    "fences without end": "a.md",
+}
 NAMES |= {"comments without end": "a.md", "bars": "a.md"}
 
 
-@pytest.mark.parametrize("case", READ)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=LARGEST) if case == "a million columns" else case for case in READ]
+)
 def test_read_as_text(tmp_path: Path, case: str) -> None:
     make, words = READ[case]
     began = time.monotonic()
