@@ -201,7 +201,7 @@ def with_replaced_terms(
 def with_replaced_period(question: str, asked: str) -> str:
     """Return the earlier question, of one period, with the one that a follow-up names and says no more of.
 
-    A year takes the place of a year only: its month or quarter is meant again.
+    Where only a year is named, the month or quarter of the earlier question stays.
 
     >>> with_replaced_period("And in 2024?", "What was the rent in March 2025?")
     'What was the rent in March 2024?'
@@ -239,7 +239,7 @@ def _period_alone(question: str) -> str:
 
 
 def _instead(was: str, now: str) -> str:
-    """Return the words of a period with another year, or those of the other one where it has as much to say.
+    """Return the words of a period with the year of another that is only a year, else those of the other.
 
     >>> _instead("March 2025", "2024"), _instead("2025", "March 2024"), _instead("2025", "")
     ('March 2024', 'March 2024', '')
