@@ -327,12 +327,15 @@ function seekMark() {
   if (at < seen.height / 5 || at > seen.height * 0.9) panel.scrollBy(0, at - seen.height / 2);
 }
 
-// Escape leaves an enlarged page first, then the panel. A download takes the focus out of its dialog, which
+// Escape leaves an enlarged page first, then the panel, from the moment at which that has the focus: the
+// shortcut of its button is known only a little later. A download takes the focus out of its dialog, which
 // Escape would not close any more.
 function escape(event) {
   if (event.key !== 'Escape' || event.isComposing) return;
   const dialog = document.querySelector(DIALOG), fit = document.querySelector(FIT);
-  const way = dialog ? dialog.querySelector(':scope > button') : event.target.closest?.(OPENED) ? null : fit;
+  const leave = event.target.closest?.('.st-key-source-panel') ? document.querySelector(LEAVE_PANEL) : null;
+  const way = dialog ? dialog.querySelector(':scope > button')
+    : event.target.closest?.(OPENED) ? null : fit || leave;
   if (!way || dialog?.contains(event.target)) return;
   event.preventDefault();
   event.stopImmediatePropagation();

@@ -178,6 +178,26 @@ def test_the_arrow_keys_walk_through_the_table(leases: Server, visit: Visit):
     assert visitor.errors == []
 
 
+PANEL_IN_PARTS = """async () => {
+  const panel = document.createElement('div'), close = document.createElement('div');
+  const drawn = () => new Promise((done) => setTimeout(done, 100));
+  panel.className = 'st-key-source-panel';
+  close.className = 'st-key-source-close';
+  close.append(document.createElement('button'));
+  document.querySelector('.stMain').append(panel);
+  await drawn();
+  const before = document.activeElement === panel;
+  panel.append(close);
+  await drawn();
+  return [before, document.activeElement === panel];
+}"""
+
+
+def test_the_panel_takes_the_focus_once_it_can_be_closed(leases: Server, visit: Visit):
+    """A busy server sends a panel in parts, and Escape does nothing before its button is there."""
+    assert opened(leases, visit).page.evaluate(PANEL_IN_PARTS) == [False, True]
+
+
 def test_the_table_is_sorted_and_filtered(leases: Server, visit: Visit):
     visitor = opened(leases, visit)
     page = visitor.page

@@ -332,7 +332,7 @@ const READ = `${ANSWERED} [data-testid="stChatMessage"] [data-testid="stMarkdown
 const HELD = 1500;  // milliseconds in which the page around the panel is drawn
 let send = () => {};
 let last = null;
-let panel = false;
+let panel = false, entered = false;  // whether the panel is there, and was given the focus
 let opener = null;
 let hint = null;
 let leaving = 0;
@@ -497,7 +497,8 @@ function holdSoon() {
   for (const after of [200, 600, 1200]) setTimeout(hold, after);
 }
 
-// The panel takes the focus when it opens; when it closes, the focus returns to what opened it.
+// The panel takes the focus when it opens, as soon as it can be closed; when it closes, the focus returns to
+// what opened it.
 function follow() {
   const shown = document.querySelector('.st-key-source-panel');
   if (panel !== (shown !== null)) holdSoon();
@@ -506,10 +507,12 @@ function follow() {
     shown.setAttribute('aria-label', words.panel);
     shown.tabIndex = -1;
   }
-  if (shown && !panel) {
-    opener = active();
+  if (shown && !panel) opener = active();
+  if (shown && !entered && shown.querySelector('.st-key-source-close button')) {
+    entered = true;
     shown.focus({ preventScroll: true });
   }
+  if (!shown) entered = false;
   if (panel && !shown && last) {
     for (const link of document.querySelectorAll(LINK)) {
       if (link.getAttribute('href') === last) { link.focus(); break; }
