@@ -263,6 +263,17 @@ def _texts(text: object) -> tuple[str, ...]:
     return tuple(map(str, text)) if isinstance(text, tuple | list) else (str(text),)
 
 
+def english_name(code: str) -> str:
+    """Return what a language is called in English, as prompts have it.
+
+    >>> english_name("ko"), english_name("zh")
+    ('Korean', 'Chinese')
+    """
+    from babel import Locale
+
+    return Locale(code).english_name or code
+
+
 def written_day(day: date) -> str:
     """Return a date in the present language: "24 Nov 2026"."""
     from babel.dates import format_date

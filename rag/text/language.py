@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -128,13 +129,36 @@ def language(text: str) -> str:
     counts as English. A script counts once it makes up a fifth of the text, since a character of
     Korean or Japanese weighs about as much as a word: ``"Streamlit에서 PDF 열기" -> "ko"``.
     """
-    sample = text[:_SAMPLE]
-    if not sample.isascii():
-        letters = sum(map(len, _WORD.findall(sample)))
-        for code, script in _SCRIPTS:
-            if len(script.findall(sample)) * 5 > letters:
-                return code
-    return latin_language(sample)
+    return _script_language(text[:_SAMPLE]) or latin_language(text)
+
+
+def answer_language(question: str, passages: Iterable[str]) -> str:
+    """Return the ISO 639-1 code of the language in which a question is to be answered from passages.
+
+    That is the question's own. One that shows none, such as a name, is answered in that of most passages;
+    one in Han characters alone is Japanese where passages are.
+
+    >>> passages = ["育児休業は一年とする。"]
+    >>> answer_language("育児休業", passages), answer_language("ABC?", passages)
+    ('ja', 'ja')
+    >>> answer_language("What is ABC?", passages), answer_language("育児休業", ["It is a year."])
+    ('en', 'zh')
+    """
+    own = _script_language(question[:_SAMPLE])
+    if (own and own != "zh") or any(_latin_counts(question).values()):
+        return own or latin_language(question)
+    found = Counter(map(language, passages))
+    if own == "zh":
+        return "ja" if "ja" in found else own
+    return max(found, key=lambda code: found[code], default="en")
+
+
+def _script_language(sample: str) -> str:
+    """Return the language that the script of a text shows; empty where it has that of many."""
+    if sample.isascii():
+        return ""
+    letters = sum(map(len, _WORD.findall(sample)))
+    return next((code for code, script in _SCRIPTS if len(script.findall(sample)) * 5 > letters), "")
 
 
 def may_share_words(text: str, other: str) -> bool:
@@ -155,9 +179,14 @@ def latin_language(text: str) -> str:
     >>> latin_language("¿Cuándo murió el rey de España?")
     'es'
     """
-    words = (word.lower() for word in _WORD.findall(text[:_SAMPLE]))
-    counts = Counter(code for word in words for code in _LANGUAGES_OF.get(word, ()))
+    counts = _latin_counts(text)
     return max(_LATIN, key=lambda code: (counts[code], code == "en"))
+
+
+def _latin_counts(text: str) -> Counter[str]:
+    """Return how many words of a text are stop words of each language."""
+    words = (word.lower() for word in _WORD.findall(text[:_SAMPLE]))
+    return Counter(code for word in words for code in _LANGUAGES_OF.get(word, ()))
 
 
 def without_particle(word: str) -> str:

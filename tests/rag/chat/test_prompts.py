@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,22 @@ def test_at_most_four_passages_are_given_and_fewer_where_there_is_no_room():
 def test_numbers_stay_when_a_passage_is_not_shown():
     asked = small_model_messages(ASKED, [passage("***"), passage(LEASE)])[1]["content"]
     assert '<passage number="2"' in asked and '<passage number="1"' not in asked
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "named"),
+    [
+        ("When does the lease end?", "임대차는 5월 31일에 끝난다.", "English"),
+        ("임대차는 언제 끝나요?", LEASE, "Korean"),
+        ("賃貸借はいつ終わりますか。", LEASE, "Japanese"),
+        ("賃貸借期間", "賃貸借は五月に終わる。", "Japanese"),
+        ("租约何时结束?", LEASE, "Chinese"),
+        ("Wann endet der Mietvertrag?", LEASE, "German"),
+        ("Miller?", "Miller는 임차인이다.", "Korean"),
+    ],
+)
+def test_a_small_model_is_told_the_language_of_the_answer(question: str, text: str, named: str):
+    assert f"in {named}, in one" in small_model_messages(question, [passage(text)])[0]["content"]
 
 
 def test_the_prompt_is_short_and_nothing_in_it_closes_a_fence():
