@@ -242,6 +242,8 @@ class DocumentFilter:
     def passes(self, document: DocumentProfile) -> bool:
         """Return True for a document of these types whose own date, or end of period, is in these days.
 
+        A date that is only a month passes where any of its days may be one of these.
+
         >>> from storage.records import DocumentFact
         >>> report = DocumentProfile("1", "a.PDF", [DocumentFact("date", "2023-05-03")])
         >>> DocumentFilter(frozenset({".pdf"}), since=date(2023, 1, 1)).passes(report)
@@ -249,8 +251,12 @@ class DocumentFilter:
         """
         if self.types and file_type(document.file_name) not in self.types:
             return False
-        first, last = (day.isoformat() if day else "" for day in (self.since, self.until))
-        return not (first or last) or bool(document.end and first <= document.end <= (last or "9999"))
+        if self.since is None and self.until is None:
+            return True
+        if document.end_days is None:
+            return False
+        first, last = document.end_days
+        return (self.since or first) <= last and first <= (self.until or last)
 
 
 def file_type(name: str) -> str:

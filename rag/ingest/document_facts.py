@@ -4,7 +4,7 @@
 |---|---|
 | title, author | as written |
 | form | kind of document by its own heading, such as "10-Q" |
-| date | day it was written or took effect, ISO: "2023-08-03" |
+| date | day or month it was written or took effect, ISO: "2023-08-03", "2023-08" |
 | period | days it covers, ISO: "2023-04-02/2023-07-01"; or a label of `rag/text/dates.py`: "2023-Q3" |
 | language | ISO 639-1 code |
 | name | party that it is about or from, as written: "Apple Inc." |
@@ -27,7 +27,15 @@ from datetime import date
 from functools import cached_property
 from pathlib import PurePath
 
-from rag.text.dates import Period, find_periods, find_quarters, months_before, quarter_of, spoken_period
+from rag.text.dates import (
+    Period,
+    find_periods,
+    find_quarters,
+    last_of_month,
+    months_before,
+    quarter_of,
+    spoken_period,
+)
 from rag.text.document import LoadedDocument
 from rag.text.language import language, words_of
 from rag.text.tokenize import tokens
@@ -93,7 +101,10 @@ class DocumentProfile:
 
     @cached_property
     def end(self) -> str:
-        """Return the last day that it covers, or else was written on, ISO; empty where it is unknown."""
+        """Return the last day that it covers, or else the day or month of its date; empty where unknown.
+
+        It is in ISO and compares as text: a month, "2024-03", is before each day of it.
+        """
         if self.days is not None:
             return self.days[1].isoformat()
         known = [
@@ -103,6 +114,18 @@ class DocumentProfile:
         ]
         dates = (fact.value for fact in self.facts if fact.kind == "date" and not fact.means)
         return max(known).isoformat() if known else next(dates, "")
+
+    @cached_property
+    def end_days(self) -> tuple[date, date] | None:
+        """Return the first and the last day that `end` may be: all days of a month.
+
+        >>> DocumentProfile("1", "a.pdf", [DocumentFact("date", "2024-02")]).end_days
+        (datetime.date(2024, 2, 1), datetime.date(2024, 2, 29))
+        """
+        if not self.end:
+            return None
+        first = date.fromisoformat(self.end if self.end.count("-") == 2 else f"{self.end}-01")
+        return first, first if first.isoformat() == self.end else last_of_month(first)
 
     @cached_property
     def series(self) -> frozenset[str]:
@@ -194,11 +217,15 @@ _BETWEEN = re.compile(r"\s?(?:부터|から|to|through|until|-|–|~|〜|～|∼
 _DATED = re.compile(
     r"(?:^|\b|[*_|(])(?:date[ds]?|date of (?:issue|report)|effective(?: date)?(?: as of)?|issued(?: on)?"
     r"|as of|published(?: on)?|(?:last )?(?:updated|revised|modified)(?: on)?"
+    r"|(?:version|rev(?:ision|\.)?) ?[\d.]{1,8}"
     r"|작성일자?|작성 일자|시행일자?|발행일자?|일자|날짜|일시|등록일|게시일|보고일|회의일시?|기준일|제출일"
-    r"|作成日|発行日|日付|日時|施行日|更新日|改定日|公開日|提出日|開催日時?|改訂日)"
-    r"[*_|]{0,2}\s?[:：]?\s?[*_|]{0,2}\s?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?$",
+    r"|개정일자?"
+    r"|(?:作成|発行|施行|更新|改定|公開|提出|改訂|改正)(?:年月)?日?|開催日時?|日付|日時)"
+    r"[*_|]{0,2}\s?[,:：]?\s?[*_|]{0,2}\s?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?$",
     re.IGNORECASE,
 )
+_DATES = re.compile(r"\s?(?:作成|発行|施行|更新|改定|改訂|改正|現在|時点|작성|발행|시행|개정|현재|기준)")
+"""Word after the date that it makes the document's: 2024年3月改訂, 2024년 3월 기준."""
 _AUTHORED = re.compile(
     r"^[*_|#\s]{0,4}(?:authors?|written by|prepared by|submitted by|created by|from|by"
     r"|작성자|저자|글쓴이|보낸\s?사람|발신|기안자|담당자|著者|作成者|執筆者|差出人|送信者|報告者)"
@@ -318,19 +345,42 @@ def _forms(text: str) -> Iterator[DocumentFact]:
 
 
 def _dates(text: str) -> Iterator[DocumentFact]:
-    """Yield the date that is called so, else the day that stands alone in an early line."""
+    """Yield the date that is called so, else the one that stands alone in an early line.
+
+    A day goes before a month that is said in the same way, and before the month that it lies in. A month
+    stands alone where its line has no other word, and no line names another month so.
+    """
     head = text[: HEAD // 2]
-    days = [one for one in find_periods(head) if one.grain == "day"]
-    called = [one for one in days if _DATED.search(head[max(0, one.start - 40) : one.start])]
-    alone = [one for one in days if _stands_alone(head, one)]
-    for day in (called or alone)[:1]:
-        yield DocumentFact("date", day.label, day.start, day.end)
+    found = [one for one in find_periods(head) if one.grain in ("day", "month")]
+    days = [one for one in found if one.grain == "day"]
+    months = [one for one in found if one.grain == "month" and head[one.end : one.end + 1] != "期"]
+    called = [one for one in [*days, *months] if _is_called_date(head, one)]
+    alone = [one for one in days if _stands_alone(head, one)] or _only_month(head, months)
+    for chosen in (called or alone)[:1]:
+        within = (one for one in days if _stands_alone(head, one) and one.label.startswith(chosen.label))
+        said = next(within, chosen) if chosen.grain == "month" else chosen
+        yield DocumentFact("date", said.label, said.start, said.end)
+
+
+def _is_called_date(text: str, period: Period) -> bool:
+    before = _DATED.search(text[max(0, period.start - 40) : period.start])
+    return bool(before or (period.grain == "month" and _DATES.match(text, period.end)))
+
+
+def _only_month(text: str, months: Sequence[Period]) -> Sequence[Period]:
+    """Return the month that has a line of its own, as on a title page; nothing where several have one."""
+    alone = [one for one in months if not any(map(str.isalnum, _rest_of_line(text, one)))]
+    return alone if len({one.label for one in alone}) == 1 else []
 
 
 def _stands_alone(text: str, period: Period) -> bool:
+    return len(_rest_of_line(text, period)) <= 12
+
+
+def _rest_of_line(text: str, period: Period) -> str:
+    """Return the line that a period stands in, without it."""
     start, end = text.rfind("\n", 0, period.start) + 1, text.find("\n", period.end)
-    line = text[start : end if end >= 0 else len(text)]
-    return len(line) - (period.end - period.start) <= 12
+    return text[start : period.start] + text[period.end : end if end >= 0 else len(text)]
 
 
 def _written(document: LoadedDocument) -> Iterator[DocumentFact]:

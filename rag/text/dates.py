@@ -87,6 +87,11 @@ def spoken_period(label: str) -> str:
     return f"{part} {year}" if re.fullmatch("[QH][1-4]", part) else _DAYS.sub(r"\1 to \2", label)
 
 
+def last_of_month(day: date) -> date:
+    """Return the last day of the month of a day."""
+    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+
+
 def months_before(day: date, months: int) -> date:
     """Return the first day of the `months` that end with a day.
 
@@ -151,7 +156,7 @@ def _found(text: str, patterns: Iterable[Reading]) -> list[Period]:
 
 def _span(match: re.Match[str], year: int, months: tuple[int, int], label: str) -> Period:
     first, last = months
-    end = date(year, last, calendar.monthrange(year, last)[1])
+    end = last_of_month(date(year, last, 1))
     fiscal = bool(match.groupdict().get("fiscal"))
     return Period(label, date(year, first, 1), end, match.start(), match.end(), fiscal)
 
@@ -245,6 +250,8 @@ _YEAR_SIGN = r"\s?[년年](?:\s?[(（][^()（）\d]{2,4}(?:元|\d{1,2})\s?[년�
 """Sign after a year, with the year of the era beside it: 2010年(平成22年)10月."""
 _ANY_YEAR = r"(?P<year>(?:1\d|20)\d\d)(?!\d|[,.]\d)"
 """Year of a whole date, where no other number can be meant."""
+_CLOSED = r"(?=\s?(?:$|[\n)\]|~〜∼]|현재|기준|개정|작성|시행|발행))"
+"""End of the line or of the date: "2024. 3." is a month there, and a year and an item's number elsewhere."""
 _SHORT = rf"(?:{_YEAR}|['’](?P<short>\d\d)\b)"
 
 
@@ -287,6 +294,7 @@ _PATTERNS: tuple[Reading, ...] = tuple(
         # months
         (rf"\b{_MONTH},?\s(?:of\s)?{_YEAR}", _month),
         (rf"(?<!\d){_AD}{_YEAR_SIGN}(?P<month>\d\d?)\s?[월月]", _month),
+        (rf"(?<![\w.,])(?P<year>(?:19|20)\d\d)\.\s?(?P<month>\d\d?)\.{_CLOSED}", _month),
         (r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", _month),
         # years
         (rf"\b(?P<fiscal>fiscal(?:\syear)?\s|FY\s?){_SHORT}", _whole_year),

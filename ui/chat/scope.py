@@ -10,7 +10,7 @@ import streamlit as st
 
 from rag.chat.map_reduce import Coverage
 from rag.chat.scope import DocumentFilter, NarrowedTo, counted, file_type, filter_in_words
-from rag.i18n import N_, _, enumerated, ngettext, translated, written_day
+from rag.i18n import N_, _, enumerated, ngettext, translated, written_period
 from rag.workspace import Workspace
 from storage.choices import FILTERS, Chosen, Filter, Kind
 from storage.collections import LONGEST_NAME, LONGEST_TAG
@@ -27,7 +27,9 @@ ALL = N_("All documents")
 OLDEST = date(1900, 1, 1)
 
 _RANGE = re.compile(r"(\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d)")
-_DAY = re.compile(r"(?<![\w.-])\d{4}-\d\d-\d\d(?![\d.-])(?! \w)")  # none inside of a file's name
+_DAY = re.compile(  # none inside of a file's name; a month in parentheses, that of the latest document
+    r"(?<![\w.-])\d{4}-\d\d-\d\d(?![\d.-])(?! \w)|(?<=\()\d{4}-\d\d(?=\))"
+)
 # A filter of a stored answer, also as earlier versions wrote it: "to 2025-12-31".
 _FILTER = re.compile(
     r"(?:documents )?(?P<side>from|until|to) (?P<day>\d{4}-\d\d-\d\d)|(?P<type>[A-Z0-9]+) files"
@@ -211,6 +213,8 @@ def in_page_words(said: str) -> str:
     'Apple Inc., 2 Apr 2023 – 1 Jul 2023 and 2 more'
     >>> in_page_words("PDF files, documents until 2023-07-01")
     'PDF files, documents until 1 Jul 2023'
+    >>> in_page_words("latest (2024-03)")
+    'latest (March 2024)'
     """
     more = _MORE.search(said)
     whole = said[: more.start()] if more else said
@@ -243,7 +247,7 @@ def filter_in_page_words(kind: Kind, value: str) -> str:
 
 def _written(match: re.Match[str]) -> str:
     try:
-        return written_day(date.fromisoformat(match[0]))
+        return written_period(match[0])
     except ValueError:
         return match[0]
 

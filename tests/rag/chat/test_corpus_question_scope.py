@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rag.chat.corpus import read_scope, subject
@@ -52,6 +54,14 @@ def kept(question, documents):
 )
 def test_a_question_names_its_filings(question, ids):
     assert kept(question, FILINGS) == ids
+
+
+def test_the_latest_of_some_months_is_found_and_a_day_of_it_is_later():
+    days = "March 2023", "May 2024", "2 May 2024"
+    read = [profile("minutes.md", f"# Minutes\n\n{day}\n\nWe met.") for day in days]
+    minutes = [replace(one, id=day) for one, day in zip(read, days, strict=True)]
+    assert kept("What do the latest minutes say?", minutes[:2]) == ["May 2024"]
+    assert kept("What do the latest minutes say?", minutes) == ["2 May 2024"]
 
 
 def test_questions_over_several_periods_keep_them_all():

@@ -1,3 +1,4 @@
+from datetime import date
 from typing import get_args
 
 import pytest
@@ -5,9 +6,19 @@ import pytest
 from rag.chat.answer import Done, Sources
 from rag.chat.conversation import Conversation
 from rag.chat.pipeline import RagPipeline
-from rag.chat.scope import EVERYTHING, Scope, SearchedIn, counted, in_words, scope_of, scope_within
+from rag.chat.scope import (
+    EVERYTHING,
+    DocumentFilter,
+    Scope,
+    SearchedIn,
+    counted,
+    in_words,
+    scope_of,
+    scope_within,
+)
 from rag.errors import QuestionRefused
 from rag.factory import make_llm, make_pipeline
+from rag.ingest.document_facts import DocumentProfile
 from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
@@ -17,6 +28,7 @@ from storage.answers import Traces
 from storage.choices import Choices, Chosen
 from storage.conversations import Conversations
 from storage.database import Database
+from storage.records import DocumentFact
 from tests.rag.fake_llm import FakeLLM
 
 RETRIEVERS = get_args(RetrieverName)
@@ -201,3 +213,19 @@ def test_an_answer_that_is_gone_on_with_was_searched_in_what_it_was(shelf):
     whole = chats.message(cut.answer_id)
     assert (whole.state, whole.searched_in) == ("complete", "celle.md")
     assert Traces(chats._database, "ann").get(whole.id).settings["searched_in"] == "celle.md"
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "passes"),
+    [
+        (date(2024, 3, 1), None, True),
+        (date(2024, 3, 31), None, True),
+        (date(2024, 4, 1), None, False),
+        (None, date(2024, 3, 1), True),
+        (None, date(2024, 2, 29), False),
+        (date(2024, 3, 10), date(2024, 3, 12), True),
+    ],
+)
+def test_a_document_of_a_month_passes_where_any_day_of_it_does(since, until, passes):
+    report = DocumentProfile("1", "a.pdf", [DocumentFact("date", "2024-03")])
+    assert DocumentFilter(since=since, until=until).passes(report) is passes

@@ -3,7 +3,9 @@ import pytest
 from rag.ingest.document_facts import MOST_OF_A_KIND, DocumentProfile, read_facts
 from rag.text import markdown
 from rag.text.document import LoadedDocument
+from storage.records import DocumentFact
 
+DAYS = ["2024-02-29", "2024-03", "2024-03-01", "2024-03-31", "2024-04"]
 FILING = """FORM 10-Q
 
 For the quarterly period ended July 1, 2023
@@ -79,6 +81,49 @@ def test_each_fact_is_kept_with_the_words_it_was_read_from():
 )
 def test_facts_are_read_in_three_languages(text, kind, value):
     assert value in values(facts(text), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("# Fire plan\n\nMarch 2024\n\nThe exits are marked.", "2024-03"),
+        ("# Fire plan\n\nVersion 2.1, March 2024\n\nThe exits are marked.", "2024-03"),
+        ("# 旅費規程\n\n2024年3月\n\n旅費を定める。", "2024-03"),
+        ("# 旅費規程\n\n令和6年3月改訂\n\n旅費を定める。", "2024-03"),
+        ("# 여비 규정\n\n2024. 3.\n\n여비를 정한다.", "2024-03"),
+        ("# 여비 규정\n\n작성일: 2024년 3월\n\n여비를 정한다.", "2024-03"),
+        ("# 인원 현황(2024. 3. 현재)\n\n인원은 다음과 같다.", "2024-03"),
+    ],
+)
+def test_a_month_is_the_date_of_a_document_that_names_no_day(text, date):
+    (found,) = (fact for fact in facts(text) if fact.kind == "date")
+    assert found.value == date
+    assert "2024" in text[found.start : found.end] or "令和6" in text[found.start : found.end]
+
+
+def test_a_day_is_more_precise_than_its_month():
+    text = "# Plan\n\nPublished: March 2024\n\n{}\n\nText."
+    assert values(facts(text.format("14 March 2024")), "date") == ["2024-03-14"]
+    assert values(facts(text.format("14 April 2024")), "date") == ["2024-03"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# News\n\n## March 2024\n\nWe moved.\n\n## April 2024\n\nWe hired.",
+        "# Sales\n\n| month | sum |\n| --- | --- |\n| March 2024 | 40 |\n",
+        "# 決算短信\n\n2024年3月期\n\n売上は増えた。",
+        "# Report\n\n2024\n\nText.",
+        "# Report\n\nThe bridge was built in March 2024.",
+    ],
+)
+def test_months_that_a_text_only_speaks_of_and_years_are_no_date(text):
+    assert values(facts(text), "date") == []
+
+
+def test_a_month_comes_before_its_days_and_after_those_of_the_month_before():
+    ends = [DocumentProfile("1", "a", [DocumentFact("date", day)]).end for day in DAYS]
+    assert sorted(ends) == DAYS
 
 
 def test_the_words_of_the_text_beat_worthless_properties():

@@ -23,6 +23,8 @@ def labels(text):
         ("令和5年4月1日", "2023-04-01"),
         ("Sept 2022", "2022-09"),
         ("2023년 5월", "2023-05"),
+        ("2023. 5.", "2023-05"),
+        ("2023.05.", "2023-05"),
         ("Q3 2023", "2023-Q3"),
         ("2023 Q3 AAPL", "2023-Q3"),
         ("3Q23", "2023-Q3"),
@@ -50,6 +52,10 @@ def test_dates_and_periods_are_found_in_three_languages(text, label):
 @pytest.mark.parametrize("text", ["2023-13-40", "1,999 seats", "$2000", "12345 units", "may I"])
 def test_other_numbers_are_no_dates(text):
     assert labels(text) == []
+
+
+def test_the_number_of_a_list_after_a_year_is_no_month():
+    assert labels("It was founded in 2023. 5. The seat is Bonn.") == ["2023"]
 
 
 def test_a_period_has_its_days_and_its_place():
