@@ -11,7 +11,8 @@ from storage.errors import NotFound
 from storage.records import Message
 from ui.chat.citations import CitedPassage, marked, target_of
 
-_COUNTED = frozenset({".xlsx", ".xlsm", ".csv", ".tsv"})  # their text keeps a line for each row
+# Their text keeps a line for each row; an old workbook is read as the .xlsx that it is converted to.
+_COUNTED = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".csv", ".tsv"})
 _KEPT = "sheet-rows"
 
 

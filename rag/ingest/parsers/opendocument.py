@@ -2,7 +2,8 @@
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ _TYPE = "application/vnd.oasis.opendocument."
 _UNNAMED = re.compile(r"page\d+")  # LibreOffice writes such names of slides and never shows them
 _MAX_REPEATED = 1000  # cells or rows with text
 _MAX_REPEATED_EMPTY = 50  # sheets fill themselves up with millions of empty cells
+_MAX_ROWS = 1 << 20  # rows that a sheet has
 _DEEPEST = 10  # levels that a style describes
 _ANCHORED = ("annotation", "note", "frame", "custom-shape", "tracked-changes")
 _SKIPPED = ("tracked-changes", "forms", "sequence-decls", "notes")
@@ -42,9 +44,9 @@ def read_odt(path: Path) -> LoadedDocument:
 
 
 def read_ods(path: Path) -> LoadedDocument:
-    """Read a spreadsheet: each sheet a heading and a table."""
+    """Read a spreadsheet: each sheet a heading and a table with a line for each row."""
     body, _ = _body(path, "spreadsheet")
-    sheets = ((attribute(sheet, "name"), list(_table(sheet))) for sheet in descendants(body, "table"))
+    sheets = ((attribute(sheet, "name"), list(_sheet(sheet))) for sheet in descendants(body, "table"))
     return ooxml.sheets_document(sheets, _TYPE + "spreadsheet")
 
 
@@ -195,17 +197,36 @@ def _comment(annotation: Any) -> str:
 
 def _table(table: Any) -> Iterator[str]:
     """Yield a table, then the comments on it."""
-    yield from filter(None, (table_text(_rows(table)), *map(_comment, descendants(table, "annotation"))))
+    rows = (row for cells, times in _rows(table) for row in repeat(cells, min(times, _MAX_REPEATED)))
+    yield from filter(None, (table_text(rows), *map(_comment, descendants(table, "annotation"))))
 
 
-def _rows(table: Any) -> Iterator[list[str]]:
+def _sheet(sheet: Any) -> Iterator[str]:
+    """Yield a sheet's table, its rows counted, then the comments on it."""
+    rows = [*_rows(sheet)]
+    while rows and not any(rows[-1][0]):  # millions of them fill a sheet up
+        rows.pop()
+    table = table_text(islice(_counted(rows), _MAX_ROWS), counted=True)
+    yield from filter(None, (table, *map(_comment, descendants(sheet, "annotation"))))
+
+
+def _counted(rows: Iterable[tuple[list[str], int]]) -> Iterator[list[str]]:
+    """Yield rows as often as they are repeated; beyond the limit, empty ones take the place of text."""
+    for cells, times in rows:
+        kept = min(times, _MAX_REPEATED) if any(cells) else 0
+        yield from repeat(cells, kept)
+        yield from repeat([], times - kept)
+
+
+def _rows(table: Any) -> Iterator[tuple[list[str], int]]:
+    """Yield the cells of each row, and how often it is repeated."""
     for row in descendants(table, "table-row"):
         cells: list[str] = []
         for cell in children(row, "table-cell", "covered-table-cell"):
             own = (part for part in descendants(cell, "p") if not _is_in_comment(part, cell))
             text = " ".join(filter(None, map(_line, own)))
             cells += [text] * _repeated(cell, "number-columns-repeated", text)
-        yield from [cells] * _repeated(row, "number-rows-repeated", "".join(cells))
+        yield cells, min(number_attribute(row, "number-rows-repeated", 1), _MAX_ROWS)
 
 
 def _is_in_comment(paragraph: Any, cell: Any) -> bool:

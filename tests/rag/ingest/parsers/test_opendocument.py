@@ -6,6 +6,7 @@ import pytest
 
 from rag.errors import DocumentRefused
 from rag.ingest.parsers import LoadedDocument, load
+from rag.text.markdown import row_numbers
 from tests.rag.ingest.parsers import makers
 from tests.rag.ingest.parsers.makers import SENTENCES
 
@@ -106,6 +107,32 @@ def test_a_sheet_is_a_heading_and_a_table(tmp_path: Path) -> None:
     assert document.text == (
         "## 価格\n\n| 錨 | 錨 | 4 |\n| --- | --- | --- |\n\nComment by Ada, 2024-03-01: Why?"
     )
+
+
+def row(text: str, times: int = 1) -> str:
+    cell = f"<table:table-cell>{said(text) if text else ''}</table:table-cell>"
+    return f'<table:table-row table:number-rows-repeated="{times}">{cell}</table:table-row>'
+
+
+@pytest.mark.parametrize("gap", [0, 1, 49, 51, 4000])
+def test_a_row_of_a_sheet_is_found_by_its_own_number(tmp_path: Path, gap: int) -> None:
+    rows = row("", 2) + row("Item") + row("Rope", 3) + (row("", gap) if gap else "") + row("Tar")
+    text = read(tmp_path, "spreadsheet", f'<table:table table:name="A">{rows}</table:table>').text
+    assert row_numbers(text, text.index("Item"), text.rindex("Rope")) == (3, 6)
+    assert row_numbers(text, text.index("Tar"), len(text)) == (7 + gap, 7 + gap)
+
+
+def test_a_row_below_more_repeated_ones_than_are_kept_has_its_number(tmp_path: Path) -> None:
+    rows = row("Item") + row("Rope", 5000) + row("Tar")
+    text = read(tmp_path, "spreadsheet", f'<table:table table:name="A">{rows}</table:table>').text
+    assert row_numbers(text, text.index("Tar"), len(text)) == (5002, 5002)
+    assert text.count("Rope") == 1000
+
+
+def test_a_sheet_of_absurdly_many_rows_ends(tmp_path: Path) -> None:
+    rows = row("Rope", 10**30) + row("", 10**30) + row("Tar")
+    text = read(tmp_path, "spreadsheet", f'<table:table table:name="A">{rows}</table:table>').text
+    assert (text.count("Rope"), text.count("\n") < 2000) == (1000, True)
 
 
 def test_slides_are_pages_with_their_notes(tmp_path: Path) -> None:
