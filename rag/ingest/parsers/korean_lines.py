@@ -1,4 +1,7 @@
-"""Korean words that run over the line ends of a PDF, which may hold no space where one word ends.
+"""Words that run over the line ends of a PDF: Korean ones, and Japanese and Chinese sentences.
+
+Text without spaces between words goes on over a line end as it stands. A Korean line end may hold no space
+where one word ends.
 
 Korean lines break between words in some documents and at any syllable in others. The room at the ends of a
 document's lines and the letters around them tell which; in the latter, a line end parts or joins two words
@@ -32,13 +35,22 @@ _PARTED = 0.29  # share of places between Korean letters that have a space
 _TIGHT_INSIDE, _TIGHT_BETWEEN = 0.95, 0.45
 _SURE = 3.0  # log of the odds that lines break inside words, from which words are joined
 _ENTRY = re.compile(r"제\s?\d+\s?[조장절항]|\([가나다라마바사아자차카타파하]\)\s|\(?\d{1,3}[.)]\s")
+_SPACELESS_ENTRY = re.compile(
+    r"第\s?[\d０-９一二三四五六七八九十百]+\s?[条章節款項編]|附則|[（(].{1,3}[）)]|[・●○◎■□◆※]"
+)
+_SPACELESS_PROSE = 15  # characters; a shorter line is a label, or part of one
+_SPACELESS_ROOM = 0.25  # of the width of its column, within a sentence; digits take half a letter's place
 
 
 class LineEnd(NamedTuple):
-    """Line end in a text that may part a Korean word; ``tight`` where the line has no room for a letter."""
+    """Line end in a text that may part a Korean word; ``tight`` where the line has no room for a letter.
+
+    One that is ``spaceless`` stands within a sentence of Kana and Han, and parts no words.
+    """
 
     place: int
     tight: bool
+    spaceless: bool = False
 
 
 def may_run_on(before: str, after: str) -> bool:
@@ -53,15 +65,32 @@ def may_run_on(before: str, after: str) -> bool:
     return not _ENTRY.match(after) and bool(_HANGUL.search(around) and _BETWEEN.search(around))
 
 
+def goes_on(before: str, after: Sequence[str], room: float) -> bool:
+    """Return whether a sentence without spaces goes on in the lines after it, one of which ends it.
+
+    `room` is the share of the column that the line leaves empty. Lines of names and titles end no sentence.
+
+    >>> goes_on("旧規程は本規程の施行をもって廃止す", ["る。"], 0.1)
+    True
+    >>> goes_on("旧規程は本規程の施行をもって廃止", ["第2条 この規程は別に定める。"], 0.1)
+    False
+    """
+    if room > _SPACELESS_ROOM or len(before) < _SPACELESS_PROSE or before[-1] in "。！？":
+        return False
+    return not _SPACELESS_ENTRY.match(after[0]) and any("。" in line for line in after)
+
+
 def inside_words(pages: Sequence[tuple[str, Sequence[LineEnd]]]) -> list[list[int]]:
-    """Return, for each page's text and line ends, the places of those that part a word."""
-    ends = [(text, end) for text, found in pages for end in found]
+    """Return, for each page's text and line ends, the places of those that part a word, or no words."""
+    ends = [(text, end) for text, found in pages for end in found if not end.spaceless]
     contexts = [_context(text, end.place) for text, end in ends]
     evidence = list(_evidence(contexts, _counts((text for text, _ in pages), contexts)))
-    if not _break_inside(zip((end.tight for _, end in ends), evidence, strict=True)):
-        return [[] for _ in pages]
-    joined = iter(evidence)
-    return [[end.place for end in found if next(joined) < 0 and end.tight] for _, found in pages]
+    inside = _break_inside(zip((end.tight for _, end in ends), evidence, strict=True))
+    likely = iter(evidence)
+    return [
+        [end.place for end in found if end.spaceless or (next(likely) < 0 and end.tight and inside)]
+        for _, found in pages
+    ]
 
 
 def _break_inside(ends: Iterable[tuple[bool, float]]) -> bool:

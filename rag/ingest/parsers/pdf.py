@@ -16,7 +16,7 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers.korean_lines import LineEnd, inside_words, may_run_on
+from rag.ingest.parsers.korean_lines import LineEnd, goes_on, inside_words, may_run_on
 from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
 from rag.ingest.parsers.pdf_lines import (
     JOINING,
@@ -216,8 +216,8 @@ class _Writer:
 
     def _line(self, line: Line, before: "Break") -> None:
         if self.parts:
-            if before.may_part:
-                self.ends.append(LineEnd(self.length, before.tight))
+            if before.may_part or before.spaceless:
+                self.ends.append(LineEnd(self.length, before.tight, before.spaceless))
             self._add(before.text)
         self.starts.append(LineStart(self.length, line.size, line.angle, line.bold))
         self._add(line.text, line.indices)
@@ -292,12 +292,14 @@ def _splits(before: str, after: str, compounds: set[str]) -> bool:
 class Break(NamedTuple):
     """Separator of two lines: nothing, a space, a line end, or a blank line.
 
-    A line end ``may_part`` a Korean word; ``tight`` says that the line has no room for a letter.
+    A line end ``may_part`` a Korean word; ``tight`` says that the line has no room for a letter. One that is
+    ``spaceless`` stands within a sentence of Kana and Han.
     """
 
     text: str
     may_part: bool = False
     tight: bool = False
+    spaceless: bool = False
 
 
 def _breaks(lines: list[Line]) -> list[Break]:
@@ -307,12 +309,13 @@ def _breaks(lines: list[Line]) -> list[Break]:
     leading = median(gaps) if gaps else 0.0
     spaced = _breaks_words(pairs)
     return [Break("")][: len(lines)] + [
-        _break(before, line, leading, spaced, lines[max(place - _AROUND, 0) : place + _AROUND + 1])
-        for place, (before, line) in enumerate(pairs)
+        _break(lines, place, leading, spaced=spaced) for place in range(len(pairs))
     ]
 
 
-def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[Line]) -> Break:
+def _break(lines: list[Line], place: int, leading: float, *, spaced: bool) -> Break:
+    """Return the separator of the line at a place and the next one."""
+    before, line = lines[place : place + 2]
     if before.hyphenated:
         return Break("")
     if abs(before.angle - line.angle) > 1:
@@ -322,12 +325,23 @@ def _break(before: Line, line: Line, leading: float, spaced: bool, around: list[
     gap = before.baseline - line.baseline
     if not _same_size(before, line) or gap > max(1.25 * leading, 1.3 * line.size):
         return Break("\n\n")
-    room = _room(before, around)
-    if gap > 0 and _runs_on(before.text, line.text, spaced) and room <= _FULL * before.size:
+    if gap <= 0:
+        return Break("\n")
+    room = _room(lines, place)
+    tight = room <= _FULL * before.size
+    if _runs_on(before.text, line.text, spaced) and tight:
         return Break("")
-    is_prose = gap > 0 and len(before.text) >= _PROSE
-    may_part = is_prose and may_run_on(before.text, line.text) and room < _first_word(line)
-    return Break("\n", may_part, room <= _FULL * before.size)
+    may_part = len(before.text) >= _PROSE and may_run_on(before.text, line.text) and room < _first_word(line)
+    return Break("\n", may_part, tight, spaceless=_within_sentence(lines, place, room))
+
+
+def _within_sentence(lines: list[Line], place: int, room: float) -> bool:
+    """Return whether a line that does not fill its column ends within a sentence of Kana and Han."""
+    before, line = lines[place : place + 2]
+    if before.bold != line.bold or not (JOINING.match(before.text[-1]) and JOINING.match(line.text[0])):
+        return False
+    width = max(before.right + room - before.left, before.size)
+    return goes_on(before.text, [one.text for one in lines[place + 1 : place + 1 + _AROUND]], room / width)
 
 
 def _continues_line(before: Line, line: Line) -> bool:
@@ -357,8 +371,9 @@ def _runs_on(before: str, after: str, spaced: bool) -> bool:
     return bool(JOINING.match(last) and JOINING.match(first)) and last not in "。！？"
 
 
-def _room(line: Line, around: list[Line]) -> float:
-    """Return the distance of a line's end from the right edge of its column, in points."""
+def _room(lines: list[Line], place: int) -> float:
+    """Return the distance of the end of the line at a place from the right edge of its column, in points."""
+    line, around = lines[place], lines[max(place - _AROUND, 0) : place + _AROUND + 1]
     edge = max(
         other.right
         for other in around

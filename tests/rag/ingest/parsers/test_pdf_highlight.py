@@ -284,6 +284,50 @@ def test_japanese_words_run_over_line_ends(tmp_path: Path, true_box: TrueBox) ->
     assert_marked(find(path, "長いあいだ"), true_box(lines[0], "長いあ"), true_box(lines[1], "いだ"))
 
 
+RAGGED = (
+    "この規程は二十名の従業員の全員に適用し、旧規程の全部を廃止す",
+    "る。改訂は2025年4月1日から効力を有し、2031年3月に労働条",
+    "件を見直す。",
+)
+"""Lines, of which the second holds digits and leaves room."""
+
+
+def ragged(path: Path, texts: Sequence[str] = RAGGED) -> tuple[Path, list[Placed]]:
+    lines = [Placed(text, 20, 400 - 16 * row, FONTS["ja"], 10) for row, text in enumerate(texts)]
+    return makers.pdf(path / "a", [lines], size=(WIDTH, HEIGHT)), lines
+
+
+def test_a_japanese_sentence_runs_over_a_line_that_is_not_full(tmp_path: Path, true_box: TrueBox) -> None:
+    path, lines = ragged(tmp_path)
+    assert load(path, "a.pdf").text == "".join(RAGGED)
+    assert_marked(find(path, "労働条件を"), true_box(lines[1], "労働条"), true_box(lines[2], "件を"))
+
+
+def test_words_are_marked_in_a_text_stored_before_its_lines_were_joined(
+    tmp_path: Path, true_box: TrueBox
+) -> None:
+    path, lines = ragged(tmp_path)
+    stored = f"{RAGGED[0]}{RAGGED[1]}\n{RAGGED[2]}"
+    start = stored.index("労働条")
+    marked = boxes(path, 1, stored, start, stored.index("見直す"))
+    assert_marked(marked, true_box(lines[1], "労働条"), true_box(lines[2], "件を"))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("大阪府大阪市北区梅田三丁目一番", "東京都渋谷区神宮前一丁目二番地三号室"),
+        ("この規程の目的は従業員の健康と安全", "第二条 この規程は従業員全員に適用する。"),
+        ("総務課の担当", "申請は総務課の窓口で月曜日に受け付ける。"),
+        ("保管の期間は次のとおりであり例外はない。", "契約書は十年とする。"),
+    ],
+    ids=["names", "an article", "a label", "a new sentence"],
+)
+def test_japanese_lines_that_are_no_sentence_stay_apart(tmp_path: Path, texts: tuple[str, str]) -> None:
+    path, _ = ragged(tmp_path, texts)
+    assert load(path, "a.pdf").text == "\n".join(texts)
+
+
 def test_page_larger_than_its_crop_box(tmp_path: Path, true_box: TrueBox) -> None:
     line, crop = Placed("The crop begins at fifty points.", 80, 300), (50, 50, 400, 450)
     path = makers.pdf(tmp_path / "a", [[line]], size=(WIDTH, HEIGHT), crop=crop)
