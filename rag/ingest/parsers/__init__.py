@@ -12,6 +12,7 @@ from rag.i18n import N_
 from rag.ingest.parsers import attached, old_office, sandbox
 from rag.ingest.parsers.attached import FilesInside, with_attached, within_limits
 from rag.ingest.parsers.ocr import OCR_SECONDS, PROGRAM, recognise_pages
+from rag.ingest.parsers.provisions import with_provisions
 from rag.text.document import CERTIFIED, EMPTY, LOCKED, WORDLESS, LoadedDocument, LoadSteps, shown
 
 __all__ = ["OCR_SECONDS", "LoadSteps", "LoadedDocument", "load", "load_steps", "run_to_end", "unpack"]
@@ -87,7 +88,7 @@ def load_steps(
         document = yield from recognise_pages(path, name, document, tesseract, recognition, cancelled)
     if not any(character.isalnum() for character in document.text):
         raise DocumentRefused(N_("{name} holds no text.", name=shown(name)))
-    return document
+    return with_provisions(document)
 
 
 def is_final(reason: str) -> bool:
