@@ -20,6 +20,7 @@ import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileUploaderState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.Navigation_pb2 import Navigation
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 
@@ -47,6 +48,7 @@ class Tab:
         self.query = query
         self.cookies = dict(cookies or {})  # of who has signed in
         self.led_to = ""  # address that the page sends its browser to
+        self.pages: list[str] = []  # that the sidebar links to, by what their addresses end with
         self.runs = 0  # that have ended
         self.drawn = False  # wholly, with nothing that is to be cleared yet
         self._url, self._name, self._page = url, page, ""
@@ -246,6 +248,10 @@ class Tab:
                     self._fragments = set()
             case "navigation":
                 self._page = message.navigation.page_script_hash
+                shown = message.navigation.position != Navigation.HIDDEN
+                self.pages = [
+                    page.url_pathname for page in message.navigation.app_pages if shown and not page.is_hidden
+                ]
             case "page_info_changed":
                 self.query = message.page_info_changed.query_string
             case "auto_rerun":
