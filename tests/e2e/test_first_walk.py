@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -72,20 +73,15 @@ def test_upload_ask_follow_up_check_and_come_back(tmp_path: Path, visit: Visit, 
 
         page.reload()
         visitor.finished(2)
-        second = visit(deep_link).page
-        expect(second.get_by_role("dialog")).to_contain_text("4.1 million containers")
-
+        page.goto(deep_link)
+        expect(panel).to_contain_text("4.1 million containers")
         assert visitor.strangers() == [] and visitor.errors == []
 
         server.stop()
-        with serving(tmp_path) as again:
-            visitor = visit(again.url)
-            # The page may offer a question of these words.
-            sidebar = visitor.page.get_by_test_id("stSidebarUserContent")
-            chat = sidebar.get_by_role("button", name="How many containers")
-            click(chat, then=visitor.answers().nth(1))
-            visitor.finished(2)
-            assert visitor.strangers() == [] and visitor.errors == []
+        with serving(tmp_path) as again, closing(Tab.open(again.url)) as tab:
+            tab.until(lambda: bool(tab.shown.ways("open-")))
+            tab.press(*tab.shown.ways("open-"), then=lambda: len(tab.shown.ways("again-")) == 2)
+            assert "4.1 million containers" in tab.text and "Kobe" in tab.text
 
 
 @pytest.mark.slow(reason="walks in a browser through what tests/ui does without one")
