@@ -1,4 +1,4 @@
-"""The pages in the language of the browser."""
+"""The pages, and Streamlit's own parts of them, in the language of the browser."""
 
 from collections.abc import Callable
 
@@ -46,3 +46,23 @@ def _the_address_stays_english(page: Page, address: str, documents: str, sources
     click(page.get_by_role("radio", name=documents), then=page.get_by_test_id("stFileUploader"))
     expect(page).to_have_url(address.partition("?")[0])
     click(view, then=lambda patience: expect(page).to_have_url(address, timeout=patience))
+
+
+@pytest.mark.integration
+def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, visit: Visit):
+    page = visit(server.url, locale="ko-KR").page
+    with in_language("ko"):
+        send, menu, skip, light = _("Send"), _("Menu"), _("Skip to the page’s content"), _("Light")
+        server_tab, show = _("On a server"), _("Show what is typed")
+    expect(page.get_by_role("button", name=send, exact=True)).to_be_attached()
+    expect(page.get_by_test_id("stSkipToContent")).to_have_text(skip)
+    click(
+        page.get_by_role("button", name=menu, exact=True), then=page.get_by_role("menuitemradio", name=light)
+    )
+    expect(page.get_by_text("Made with Streamlit")).to_be_hidden()
+    expect(page.get_by_test_id("stMainMenuItem-recordScreencast")).to_be_hidden()
+    for english in ("Send message", "Main menu", "Upload files", "file upload"):
+        expect(page.locator(f'[aria-label="{english}"]')).to_have_count(0)
+    page.goto(f"{server.url}/settings")
+    click(page.get_by_role("tab", name=server_tab), then=page.get_by_role("button", name=show))
+    expect(page.locator('[aria-label="Show password"]')).to_have_count(0)

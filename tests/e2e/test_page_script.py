@@ -1,4 +1,4 @@
-"""What the script of every page does: focus of panels, the theme, and the words of Streamlit's own parts."""
+"""What the script of every page does: focus of panels, keys, the theme and the place of what is read."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from rag.i18n import _, in_language
 from tests.e2e.conftest import Server
 from tests.e2e.visitor import Step, Visitor, again, click, close, gone, press
 
@@ -138,26 +137,6 @@ def test_a_key_acts_once_after_the_theme_has_changed(with_model: Server, visit: 
     expect(scope).not_to_have_attribute("open", "")
     expect(summary).to_be_focused()
     page.close()  # its script would run in the next test, too
-
-
-@pytest.mark.integration
-def test_the_parts_of_streamlit_speak_the_language_of_the_page(server: Server, visit: Visit):
-    page = visit(server.url, locale="ko-KR").page
-    with in_language("ko"):
-        send, menu, skip, light = _("Send"), _("Menu"), _("Skip to the page’s content"), _("Light")
-        server_tab, show = _("On a server"), _("Show what is typed")
-    expect(page.get_by_role("button", name=send, exact=True)).to_be_attached()
-    expect(page.get_by_test_id("stSkipToContent")).to_have_text(skip)
-    click(
-        page.get_by_role("button", name=menu, exact=True), then=page.get_by_role("menuitemradio", name=light)
-    )
-    expect(page.get_by_text("Made with Streamlit")).to_be_hidden()
-    expect(page.get_by_test_id("stMainMenuItem-recordScreencast")).to_be_hidden()
-    for english in ("Send message", "Main menu", "Upload files", "file upload"):
-        expect(page.locator(f'[aria-label="{english}"]')).to_have_count(0)
-    page.goto(f"{server.url}/settings")
-    click(page.get_by_role("tab", name=server_tab), then=page.get_by_role("button", name=show))
-    expect(page.locator('[aria-label="Show password"]')).to_have_count(0)
 
 
 @pytest.mark.integration

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import RUN, Server, serving
 from tests.e2e.visitor import Visitor, again, press
+from tests.faults.tab import Tab
 from tests.rag.fake_llm import FakeLLM
 
 Visit = Callable[..., Visitor]
@@ -22,12 +24,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_torch_is_not_loaded(server: Server, visit: Visit, tmp_path: Path):
-    note = tmp_path / "note.txt"
-    note.write_text("Receipts are due within thirty days.", "utf-8")
-    visitor = visit(server.url + "/library")
-    visitor.add(note)
-    expect(visitor.row(note.name)).to_contain_text("Ready")
+def test_torch_is_not_loaded(server: Server):
+    with closing(Tab.open(server.url, page="library")) as tab:
+        tab.drop(("note.txt", b"Receipts are due within thirty days."))
+        tab.until(lambda: "note.txt" in tab.text and "Ready" in tab.text, look=True)
     assert "libtorch" not in Path(f"/proc/{server.process.pid}/maps").read_text()
 
 
