@@ -71,9 +71,9 @@ class AuditTrail:
             names = {owner_hash(id_): id_ for id_ in (SERVER, *session.scalars(select(UserRow.id)))}
             return [_entry(row, names) for row in rows]
 
-    def expire(self, days: int, *, moment: datetime | None = None) -> int:
+    def expire(self, days: int) -> int:
         """Delete the entries older than so many days, at least `SHORTEST`; return their number."""
-        oldest = (moment or now()) - max(timedelta(days=days), SHORTEST + timedelta(hours=1))
+        oldest = now() - max(timedelta(days=days), SHORTEST + timedelta(hours=1))
         with self._database.reading() as session:
             if session.scalar(select(AuditRow.id).where(AuditRow.at < oldest).limit(1)) is None:
                 return 0

@@ -293,13 +293,11 @@ class ColumnTerms:
         said = words(label)
         return any(len(term) >= least and term <= said for term in self.token_sets)
 
-    def label_score(
-        self, label: str, section: str = "", around: str = "", own: frozenset[str] = frozenset()
-    ) -> float:
+    def label_score(self, label: str, section: str = "", own: frozenset[str] = frozenset()) -> float:
         """Return how surely a label names the field, 0 to 1; `own` are the names of the document.
 
         Words of the label that no term has say something else. Words of a term that the label lacks may stand
-        in its section or, with less weight, around it.
+        in its section.
 
         >>> terms = terms_of(Column("eps", "Diluted earnings per share", kind="money"))
         >>> terms.label_score("Diluted", "Earnings per share:"), terms.label_score("Diluted", "Shares used")
@@ -309,13 +307,8 @@ class ColumnTerms:
         under = words(_PARENTHESES.sub(" ", section)) - own
         core = said - _LIGHT or said
         part = 0.02 * bool((said & _LIGHT) - TOTAL)  # a part of the whole: "attributable to"
-        beside = words(around) if around else frozenset[str]()
-        own_score = max(
-            (self._score(said, core, under, beside, term) for term in self.token_sets), default=0.0
-        )
-        lent = max(
-            (self._score(said, core, under, beside, term) for term in self._borrowed_sets), default=0.0
-        )
+        own_score = max((self._score(said, core, under, term) for term in self.token_sets), default=0.0)
+        lent = max((self._score(said, core, under, term) for term in self._borrowed_sets), default=0.0)
         return round(max(0.0, max(own_score, BORROWED * lent) - part), 4) if core else 0.0
 
     @cached_property
@@ -327,7 +320,6 @@ class ColumnTerms:
         said: frozenset[str],
         core: frozenset[str],
         under: frozenset[str],
-        beside: frozenset[str],
         term: frozenset[str],
     ) -> float:
         extra = len(core - term - self.asked) / max(1, len(core))
@@ -340,10 +332,8 @@ class ColumnTerms:
             or any(word[0] == "=" for word in missing - under)
         ):
             return 0.0
-        above = missing & under
-        around = (missing - above) & beside
-        lacking = len(missing - above - around) + 0.5 * len(around)
-        if lacking and lacking / len(term) > 0.5:
+        lacking = len(missing - under)
+        if lacking / len(term) > 0.5:
             return 0.0
         whole = not missing and (said & TOTAL or under & term)
         other = bool(under - term - _LIGHT - self.asked) and not whole

@@ -26,13 +26,13 @@ _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(_PROJECT), "PATH": os.
 log = logging.getLogger(__name__)
 
 
-def probe(directory: Path, name: str, *, seconds: int = SECONDS) -> None:
+def probe(directory: Path, name: str) -> None:
     """Open and search the collection `name` in a child process, with limited processor time and memory.
 
     Nobody else may have it open. Raises IndexUnusable where the child finds damage, hangs or crashes.
     """
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-    seconds += size // BYTES_A_SECOND
+    seconds = SECONDS + size // BYTES_A_SECOND
     memory = MEMORY + TIMES_THE_FILES * size
     said = _run_child([str(directory), name, str(seconds), str(memory)], seconds * WAITING)
     if said == STARTED:

@@ -98,15 +98,13 @@ def sees(reply: str, colours: Sequence[str]) -> bool:
     return named[-len(colours) :] == list(colours)
 
 
-def takes_pictures(
-    model: VisionModel, cancelled: Cancel = never, chance: random.Random | None = None
-) -> bool:
+def takes_pictures(model: VisionModel, cancelled: Cancel = never) -> bool:
     """Ask a model what a picture shows, which it cannot know without seeing it.
 
     A server that refuses the picture, and answers the same words without it, takes none. Raises LLMError
     where neither is known, and Cancelled.
     """
-    shown = striped_picture(chance or random.SystemRandom())
+    shown = striped_picture(random.SystemRandom())
     try:
         reply = model.look(TEST, shown.png, max_tokens=_TEST_TOKENS, cancelled=cancelled)
     except LLMRejected:

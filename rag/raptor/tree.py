@@ -183,31 +183,28 @@ def is_leaf_id(passage_id: str) -> bool:
 def leaves(
     text: str,
     chunks: Sequence[ChunkSpan | ChunkRecord],
-    size: int = SIZE,
     count: CountTokens = estimated_tokens,
 ) -> list[ChunkSpan]:
     """Return the leaves of a document, in order: the text of its chunks, cut between sentences.
 
     Text on one page and under one heading is cut as a whole, since chunks overlap. A sentence that does not
-    fit begins the next leaf; one longer than `size` tokens is a leaf of its own.
+    fit begins the next leaf; one longer than SIZE tokens is a leaf of its own.
     """
     found = []
     for (page, heading), run in groupby(chunks, key=lambda chunk: (chunk.page, chunk.heading)):
         together = list(run)
         spans = list(_sentences(text, together[0].start, together[-1].end))
         lengths = count([text[start:end] for start, end in spans])
-        for start, end in _pack_sentences(spans, lengths, size):
+        for start, end in _pack_sentences(spans, lengths):
             found.append(ChunkSpan(start, end, page, heading))
     return found
 
 
-def _pack_sentences(
-    spans: Sequence[tuple[int, int]], lengths: Sequence[int], size: int
-) -> Iterator[tuple[int, int]]:
+def _pack_sentences(spans: Sequence[tuple[int, int]], lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
     first: int | None = None
     last = held = 0
     for (begin, stop), length in zip(spans, lengths, strict=True):
-        if first is not None and held + length > size:
+        if first is not None and held + length > SIZE:
             yield first, last
             first, held = None, 0
         first, last, held = begin if first is None else first, stop, held + length
