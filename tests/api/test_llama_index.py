@@ -1,18 +1,28 @@
 """FootnoteNodeRetriever against the running server."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from llama_index.core.llms.mock import MockLLM
-from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
-from llama_index.core.schema import MetadataMode
 
 from rag.errors import ApiError
-from rag.llama_index import FootnoteNodeRetriever
 from tests.api.conftest import HARBOUR, ApiServer
 
 
-async def test_a_node_tells_its_place_and_is_the_same_when_awaited(api: ApiServer):
-    retriever = FootnoteNodeRetriever(f"{api.url}/", api.keys["ann"], k=2, collections=["Reports"])
+@pytest.fixture(scope="module")
+def node_retriever() -> Callable[..., Any]:
+    """Import LlamaIndex where it is tested: that takes a second, and each worker collects this file."""
+    from rag.llama_index import FootnoteNodeRetriever
+
+    return FootnoteNodeRetriever
+
+
+async def test_a_node_tells_its_place_and_is_the_same_when_awaited(
+    api: ApiServer, node_retriever: Callable[..., Any]
+):
+    from llama_index.core.schema import MetadataMode
+
+    retriever = node_retriever(f"{api.url}/", api.keys["ann"], k=2, collections=["Reports"])
     found = retriever.retrieve("When was the harbour opened?")
     assert {one.metadata["document"] for one in found} == {"harbour.md"}
     first = found[0].node
@@ -24,15 +34,19 @@ async def test_a_node_tells_its_place_and_is_the_same_when_awaited(api: ApiServe
     ]
 
 
-def test_it_serves_a_query_engine(api: ApiServer):
-    retriever = FootnoteNodeRetriever(api.url, api.keys["ann"], k=3)
+def test_it_serves_a_query_engine(api: ApiServer, node_retriever: Callable[..., Any]):
+    from llama_index.core.llms.mock import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
+
+    retriever = node_retriever(api.url, api.keys["ann"], k=3)
     writer = get_response_synthesizer(llm=MockLLM(), response_mode=ResponseMode.COMPACT)
     answer = RetrieverQueryEngine(retriever, writer).query("How deep is the moat?")
     assert "nine metres deep" in str(answer) and answer.source_nodes[0].metadata["document"] == "castle.md"
 
 
-def test_the_servers_sentences_are_the_errors(api: ApiServer):
+def test_the_servers_sentences_are_the_errors(api: ApiServer, node_retriever: Callable[..., Any]):
     with pytest.raises(ApiError, match="unknown, revoked or expired"):
-        FootnoteNodeRetriever(api.url, "fnk_wrong").retrieve("moat")
+        node_retriever(api.url, "fnk_wrong").retrieve("moat")
     with pytest.raises(ValueError, match="http"):
-        FootnoteNodeRetriever("ftp://example.org", "a")
+        node_retriever("ftp://example.org", "a")

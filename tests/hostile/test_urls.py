@@ -9,7 +9,8 @@ import ipaddress
 import socket
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -298,31 +299,32 @@ def _endless(head: bytes, piece: bytes) -> Page:
     return Page(raw=send)
 
 
+@cache
 def _bomb(size: int) -> bytes:
     packer = zlib.compressobj(1, wbits=31)
     packed = b"".join(packer.compress(bytes(1_000_000)) for _ in range(size // 1_000_000))
     return packed + packer.flush()
 
 
-BOMB = _bomb(100_000_000)
-
-TOO_MUCH = {
-    "10 GB announced": _endless(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", b""),
-    "endless": _endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
-    "endless in chunks": _endless(
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + b"x" * 4096 + b"\r\n"
+TOO_MUCH: dict[str, Callable[[], Page]] = {
+    "10 GB announced": partial(_endless, b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", b""),
+    "endless": partial(_endless, b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
+    "endless in chunks": partial(
+        _endless,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"1000\r\n" + b"x" * 4096 + b"\r\n",
     ),
-    "a bomb": Page(BOMB, {"Content-Encoding": "gzip"}),
-    "a bomb of bombs": Page(gzip.compress(BOMB), {"Content-Encoding": "gzip, gzip"}),
-    "empty packages without end": _endless(
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"") * 1000
+    "a bomb": lambda: Page(_bomb(100_000_000), {"Content-Encoding": "gzip"}),
+    "a bomb of bombs": lambda: Page(gzip.compress(_bomb(100_000_000)), {"Content-Encoding": "gzip, gzip"}),
+    "empty packages without end": partial(
+        _endless, b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"") * 1000
     ),
 }
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_a_body_is_read_to_its_cap_and_no_further(site: Site, name: str):
-    site.pages["/"] = TOO_MUCH[name]
+    site.pages["/"] = TOO_MUCH[name]()
     fetcher = Fetcher(private=["127.0.0.1"], max_bytes=1_000_000)
     with pytest.raises(ItemFailed, match=r"more than 1 MB|was not asked for"):
         fetcher.get(site.url)

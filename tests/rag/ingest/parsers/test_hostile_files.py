@@ -43,6 +43,11 @@ def write(content: bytes) -> Callable[[Path], Path]:
     return make
 
 
+def columns(count: int) -> Callable[[Path], Path]:
+    """Write one row of so many numbers, which takes as long as a few tests: only where it is read."""
+    return lambda path: write(b",".join(map(b"%d".__mod__, range(count))))(path)
+
+
 def cut(make: Callable[[Path], Path], share: float) -> Callable[[Path], Path]:
     def make_cut(path: Path) -> Path:
         content = make(path).read_bytes()
@@ -181,8 +186,8 @@ READ = {
     "mixed encodings": (write("항구 harbour ".encode() * 20 + "항구".encode("cp949")), "harbour"),
     "two million letters": (write(b"x" * 2_000_000), "xxx"),
     "two million Korean letters": (write("가".encode() * 700_000), "가가가"),
-    "a million columns": (write(b",".join(map(b"%d".__mod__, range(1_000_000)))), "| 0 | 1 | 2 |"),
-    "many columns": (write(b",".join(map(b"%d".__mod__, range(300_000)))), "| 0 | 1 | 2 |"),
+    "a million columns": (columns(1_000_000), "| 0 | 1 | 2 |"),
+    "many columns": (columns(300_000), "| 0 | 1 | 2 |"),
     "deep JSON": (write(b'{"a":' * 400_000 + b"1" + b"}" * 400_000), '{"a":'),
     "deep HTML": (write(b"<html><body>" + b"<div>" * 50_000 + b"deep" + b"</div>" * 50_000), "deep"),
     "deep lists": (write(b"<html><body>" + b"<ul><li>" * 20_000 + b"deep"), "deep"),
