@@ -40,7 +40,7 @@ from rag.webhooks import WebhookSender
 from rag.workspace import Workspace
 from storage.accounts import Account, People, owners_with_sources, owners_with_work
 from storage.audit_log import SERVER, AuditLog, AuditTrail
-from storage.conversations import interrupt_left, interrupt_pending
+from storage.conversations import delete_discarded, interrupt_left, interrupt_pending
 from storage.documents import EMBED, READ
 from storage.errors import AccountClosed
 from storage.jobs import Lease
@@ -298,7 +298,8 @@ class Services:
         owners = {*owners_with_sources(self.database), *left, *self._in_step.copy()}
         owners -= set(self.people.marked())
         expire = partial(self.audit_trail.expire, self.settings.audit_days)
-        others: list[Callable[[], object]] = [self.rest, self.backups.start_due, expire]
+        discarded = partial(delete_discarded, self.database)
+        others: list[Callable[[], object]] = [self.rest, self.backups.start_due, expire, discarded]
         run_all([*(partial(self._tend, owner) for owner in sorted(owners)), *others])
 
     def _tend(self, owner: str) -> None:

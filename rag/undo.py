@@ -16,11 +16,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WaitingDeletion:
-    """Deletion that can still be undone; `said` names what is deleted."""
+    """Deletion that can still be undone; `said` names what is deleted.
+
+    `act` deletes when its time is over; `restore` brings back, where it is undone, what was hidden elsewhere.
+    """
 
     said: str
     ids: frozenset[str]
-    act: Callable[[str], object]
+    act: Callable[[str], object] | None
+    restore: Callable[[str], object] | None
     timer: threading.Timer
     began: float = field(default_factory=time.monotonic)
 
@@ -41,7 +45,7 @@ class Deletions:
     def hidden(self) -> frozenset[str]:
         """Return the ids of all that is to be deleted, which lists leave out."""
         with self._lock:
-            return frozenset[str]().union(*(one.ids for one in self._waiting))
+            return frozenset[str]().union(*(one.ids for one in self._waiting if one.act is not None))
 
     @property
     def latest(self) -> WaitingDeletion | None:
@@ -57,9 +61,23 @@ class Deletions:
 
     def start(self, said: str, ids: Collection[str], act: Callable[[str], object]) -> None:
         """Call `act` with each id once the time is over."""
+        self._wait(said, ids, act=act)
+
+    def start_discarded(self, said: str, ids: Collection[str], restore: Callable[[str], object]) -> None:
+        """Offer to undo what was hidden elsewhere already: `restore` is called with each id."""
+        self._wait(said, ids, restore=restore)
+
+    def _wait(
+        self,
+        said: str,
+        ids: Collection[str],
+        *,
+        act: Callable[[str], object] | None = None,
+        restore: Callable[[str], object] | None = None,
+    ) -> None:
         timer = threading.Timer(self._seconds, lambda: self._finish(waiting))
         timer.daemon = True
-        waiting = WaitingDeletion(said, frozenset(ids), act, timer)
+        waiting = WaitingDeletion(said, frozenset(ids), act, restore, timer)
         with self._lock:
             self._waiting.append(waiting)
         timer.start()
@@ -70,6 +88,7 @@ class Deletions:
             waiting = self._waiting.pop() if self._waiting else None
         if waiting is not None:
             waiting.timer.cancel()
+            _do(waiting.restore, waiting.ids)
         return waiting
 
     def finish(self) -> None:
@@ -88,8 +107,14 @@ class Deletions:
             if waiting not in self._waiting:
                 return
             self._waiting.remove(waiting)
-        for id_ in waiting.ids:
-            try:
-                waiting.act(id_)
-            except FootnoteError as error:  # deleted elsewhere, or the ledger cannot be written
-                log.warning("A deletion failed: %s", error)
+        _do(waiting.act, waiting.ids)
+
+
+def _do(act: Callable[[str], object] | None, ids: Collection[str]) -> None:
+    if act is None:
+        return
+    for id_ in ids:
+        try:
+            act(id_)
+        except FootnoteError as error:  # deleted elsewhere, or the ledger cannot be written
+            log.warning("A deletion, or what undoes it, failed: %s", error)

@@ -64,7 +64,7 @@ from storage.errors import AnswerPending, FootnoteError, LeaseLost, NotFound, St
 from storage.events import Detail, Kind, WebhookEvent
 from storage.figures import VisionModels
 from storage.keys import ApiKeys
-from storage.records import AttachedRecord, ConversationRecord, DocumentRecord, Outcome, TurnRecord
+from storage.records import AttachedRecord, DocumentRecord, Outcome, TurnRecord
 from storage.webhooks import WebhookRecord, Webhooks
 
 log = logging.getLogger(__name__)
@@ -270,11 +270,6 @@ class Workspace:
             self.library.documents.set_state(document_id, "queued")
         self.ingest.start(document_id)
 
-    def chats(self, search: str = "") -> list[ConversationRecord]:
-        """List the conversations that have these words, without those whose deletion can still be undone."""
-        hidden = self.deletions.hidden
-        return [chat for chat in self.conversations.list(search) if chat.id not in hidden]
-
     def remove_documents(self, document_ids: Collection[str], said: str) -> None:
         """Delete documents unless that is undone within some seconds; `said` names what is deleted."""
         known = {record.id for record in self.documents()}
@@ -464,9 +459,13 @@ class Workspace:
         self.conversations.delete(conversation_id)
 
     def remove_conversation(self, conversation_id: str, said: str) -> None:
-        """Stop a conversation's answer, and delete it unless that is undone within some seconds."""
+        """Stop a conversation's answer, and hide it; it can be restored for some days.
+
+        For some seconds that is offered as an undo; `said` names what is deleted.
+        """
         self._stop_in(conversation_id)
-        self.deletions.start(said, [conversation_id], self.conversations.delete)
+        self.conversations.discard(conversation_id)
+        self.deletions.start_discarded(said, [conversation_id], self.conversations.restore)
 
     def _stop_in(self, conversation_id: str) -> None:
         pending = self.conversations.pending(conversation_id)

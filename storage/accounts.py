@@ -218,7 +218,8 @@ def _row(session: Session, owner: str) -> UserRow:
 
 def _records(session: Session, rows: Any) -> list[PersonRecord]:
     held = _by_owner(session, _counted(Document.owner, func.count(), func.sum(Document.size)))
-    chats = _by_owner(session, _counted(ConversationRow.owner, func.count()))
+    listed = _counted(ConversationRow.owner, func.count()).where(ConversationRow.deleted.is_(None))
+    chats = _by_owner(session, listed)
     used = _counted(Usage.owner, func.sum(Usage.answers), func.sum(Usage.tokens))
     all_days = _by_owner(session, used)
     today = _by_owner(session, used.where(Usage.day == day_of()))

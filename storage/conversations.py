@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from storage import jobs, messages
@@ -18,6 +19,7 @@ from storage.records import (
     AttachedRecord,
     CitationRecord,
     ConversationRecord,
+    DiscardedRecord,
     LeftOutRecord,
     Message,
     PassageRecord,
@@ -37,10 +39,12 @@ from storage.tables import (
 )
 
 UNFINISHED = ("stopped", "interrupted", "failed")
+KEPT = timedelta(days=7)  # since a conversation was discarded, until it is deleted
 ANSWER = "answer"  # kind of the jobs that are pending answers
 _IN_CONVERSATION = MessageRow.conversation_id == bindparam("conversation")
 _IS_PENDING = MessageRow.state == literal_column("'pending'")  # as in the index of the pending ones
 _PENDING = select(MessageRow.id).where(_IN_CONVERSATION, MessageRow.state == "pending")
+_IS_DISCARDED = ConversationRow.deleted.is_not(None)
 _LAST = select(func.max(MessageRow.position)).where(_IN_CONVERSATION)
 
 
@@ -72,14 +76,48 @@ class Conversations(OwnerStore):
             _name(self._row(session, conversation_id), title)
 
     def delete(self, conversation_id: str, *, begun: bool = True) -> None:
-        """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log."""
+        """Delete a conversation with its messages; one that was not `begun` is not noted in the audit log.
+
+        A discarded one is deleted, too.
+        """
         with self._database.writing(self._owner) as session:
-            row = self._row(session, conversation_id)
+            row = self._own(session, ConversationRow, conversation_id)
             pending = session.scalars(_PENDING, {"conversation": row.id}).all()
             jobs.end_all(session, self._owner, pending)
             session.delete(row)
             if begun:
                 add_audit_entry(session, self._owner, "chat_removed", chat=conversation_id)
+
+    def discard(self, conversation_id: str) -> None:
+        """Hide a conversation with its messages, to be deleted after the time of `KEPT`.
+
+        Until then it can be restored, and nothing else finds it. Its pending answer is interrupted.
+        """
+        with self._database.writing(self._owner) as session:
+            row = self._row(session, conversation_id)
+            for pending in session.scalars(_PENDING, {"conversation": row.id}).all():
+                _interrupt(session, self._answer(session, pending), self._owner)
+            row.deleted = now()
+            add_audit_entry(session, self._owner, "chat_discarded", chat=conversation_id)
+
+    def restore(self, conversation_id: str) -> None:
+        """Bring a discarded conversation back as it was; NotFound where it was deleted meanwhile."""
+        with self._database.writing(self._owner) as session:
+            row = self._own(session, ConversationRow, conversation_id)
+            if row.deleted is not None:
+                row.deleted = None
+                add_audit_entry(session, self._owner, "chat_restored", chat=conversation_id)
+
+    def discarded(self) -> Sequence[DiscardedRecord]:
+        """List the conversations that can be restored, discarded last first."""
+        asked = select(ConversationRow).where(ConversationRow.owner == self._owner, _IS_DISCARDED)
+        ordered = asked.order_by(ConversationRow.deleted.desc(), ConversationRow.id)
+        with self._database.reading() as session:
+            return [
+                to_record(DiscardedRecord, row, until=row.deleted + KEPT)
+                for row in session.scalars(ordered)
+                if row.deleted is not None
+            ]
 
     def message(self, message_id: str) -> Message:
         """Return one message with its evidence; NotFound when this owner has no such one."""
@@ -361,7 +399,7 @@ class Conversations(OwnerStore):
         """
         words = [_has_word(word) for word in fold(search).split()]
         with self._database.reading() as session:
-            mine = select(ConversationRow).where(ConversationRow.owner == self._owner, *words)
+            mine = select(ConversationRow).where(ConversationRow.owner == self._owner, ~_IS_DISCARDED, *words)
             newest = mine.order_by(ConversationRow.updated.desc(), ConversationRow.id)
             return [to_record(ConversationRecord, row) for row in session.scalars(newest)]
 
@@ -375,7 +413,10 @@ class Conversations(OwnerStore):
             yield session
 
     def _row(self, session: Session, conversation_id: str) -> ConversationRow:
-        return self._own(session, ConversationRow, conversation_id)
+        row = self._own(session, ConversationRow, conversation_id)
+        if row.deleted is not None:
+            raise NotFound(N_("There is no {noun} {id}.", noun=row.noun, id=repr(conversation_id)))
+        return row
 
     def _message(self, session: Session, message_id: str) -> MessageRow:
         return messages.own_message(session, self._owner, message_id)
@@ -426,6 +467,16 @@ def _turn_record(session: Session, answer: MessageRow) -> TurnRecord:
 def _refuse_pending(session: Session, conversation_id: str) -> None:
     if session.scalar(_PENDING, {"conversation": conversation_id}) is not None:
         raise AnswerPending(N_("Still answering. Wait for the answer to end, or stop it first."))
+
+
+def delete_discarded(database: Database, *, moment: datetime | None = None) -> int:
+    """Delete the conversations of all owners that were discarded `KEPT` ago; return their number."""
+    over = ConversationRow.deleted < (moment or now()) - KEPT
+    with database.reading() as session:
+        if session.scalar(select(ConversationRow.id).where(over).limit(1)) is None:
+            return 0
+    with database.writing() as session:
+        return len(session.scalars(delete(ConversationRow).where(over).returning(ConversationRow.id)).all())
 
 
 def interrupt_left(database: Database, *, besides: Collection[str]) -> int:

@@ -18,6 +18,8 @@ Kind = Literal[
     "webhook_removed",
     "webhook_disabled",
     "document_removed",
+    "chat_discarded",
+    "chat_restored",
     "chat_removed",
     "collection_removed",
     "source_removed",

@@ -198,6 +198,7 @@ _OWNED = (
     select(MessageRow)
     .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
     .where(ConversationRow.owner == bindparam("owner"), MessageRow.id == bindparam("id"))
+    .where(ConversationRow.deleted.is_(None))
 )
 
 
@@ -236,7 +237,8 @@ def newest_answers(session: Session, owner: str, limit: int, where: ColumnElemen
     mine = (
         select(MessageRow)
         .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
-        .where(ConversationRow.owner == owner, MessageRow.state == "complete", where)
+        .where(ConversationRow.owner == owner, ConversationRow.deleted.is_(None))
+        .where(MessageRow.state == "complete", where)
         .order_by(MessageRow.created.desc(), MessageRow.id)
     )
     return to_messages(session, session.scalars(mine.limit(limit)).all())

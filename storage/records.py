@@ -175,6 +175,15 @@ class ConversationRecord:
 
 
 @dataclass(frozen=True)
+class DiscardedRecord:
+    """A discarded conversation, which can be restored ``until`` a time."""
+
+    id: str
+    title: str
+    until: datetime
+
+
+@dataclass(frozen=True)
 class PassageRecord:
     """A copy of a passage that an answer was given; ``number`` is its marker, from 1."""
 

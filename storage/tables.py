@@ -235,7 +235,10 @@ _RAISE = _RAISE.values(index_version=UserRow.index_version + 1)
 
 
 class ConversationRow(Base):
-    """A chat. ``folded`` is the title as search compares it, ``tip_id`` the message that it shows last."""
+    """A chat. ``folded`` is the title as search compares it, ``tip_id`` the message that it shows last.
+
+    One that was ``deleted`` can be restored until `conversations.KEPT` after that time.
+    """
 
     noun: ClassVar[str] = "conversation"
     __tablename__ = "conversations"
@@ -246,6 +249,7 @@ class ConversationRow(Base):
     folded: Mapped[str]
     created: Mapped[datetime]
     updated: Mapped[datetime]
+    deleted: Mapped[datetime | None]
     tip_id: Mapped[str | None]
 
 

@@ -17,10 +17,11 @@ from rag.services import RECOVER, Services, libraries_to_close, run_all
 from rag.settings import Settings
 from rag.workspace import Workspace
 from storage.audit_log import AuditLog
+from storage.conversations import KEPT, Conversations
 from storage.documents import Documents
 from storage.errors import DiskFull, NotFound
 from storage.grids import GridStore
-from storage.tables import AuditRow
+from storage.tables import AuditRow, ConversationRow
 
 PEOPLE = 6
 
@@ -153,6 +154,18 @@ def test_changed_settings_are_noted_by_name_for_whoever_changed_them(tmp_path: P
         (entry,) = server.audit_trail.list()
         assert AuditLog(server.database, "root").list() == [replace(entry, who="root")]
         assert entry.detail == {"names": ["llm_api_key", "llm_model"]}
+
+
+def test_discarded_chats_are_deleted_by_the_clock(tmp_path: Path):
+    with closing(Services(Settings(data=tmp_path / "data"))) as server:
+        chats = Conversations(server.database, "ann")
+        old, new = (chats.create(title).id for title in ("old", "new"))
+        chats.discard(old)
+        chats.discard(new)
+        with server.database.writing() as session:
+            session.get_one(ConversationRow, old).deleted = datetime.now(UTC) - KEPT - timedelta(hours=1)
+        server._tick()
+        assert [one.id for one in chats.discarded()] == [new]
 
 
 def test_old_entries_of_the_audit_log_go_by_the_clock(tmp_path: Path):

@@ -47,6 +47,17 @@ def test_one_is_offered_to_be_undone_for_less_long_than_it_can_be(deleted):
     assert longer.offered() is None and deleted == ["b"]
 
 
+def test_what_is_hidden_elsewhere_is_restored_by_an_undo_and_left_alone_without_one(deleted):
+    deletions = Deletions(60)
+    deletions.start_discarded("a chat", ["a"], deleted.append)
+    deletions.start_discarded("another", ["b"], deleted.append)
+    assert deletions.hidden == frozenset()
+    undone = deletions.undo()
+    assert undone is not None and undone.ids == {"b"} and deleted == ["b"]
+    deletions.finish()
+    assert deletions.latest is None and deleted == ["b"]
+
+
 def test_one_that_cannot_be_deleted_does_not_keep_the_others(deleted):
     def act(id_: str) -> None:
         if id_ == "gone":

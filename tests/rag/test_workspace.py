@@ -158,6 +158,18 @@ def test_the_model_reads_for_open_statements_after_the_answer(here: Workspace, s
     assert trace and [sent.purpose for sent in trace.sent] == ["answer", "check"]
 
 
+def test_a_removed_chat_is_hidden_at_once_and_back_after_an_undo(here: Workspace):
+    chat = here.conversations.create("About the harbour").id
+    here.remove_conversation(chat, "About the harbour")
+    assert here.conversations.list() == []
+    here.conversations.restore(chat)
+    assert here.deletions.undo() is not None  # what was restored before stays as it is
+    assert [one.id for one in here.conversations.list()] == [chat]
+    here.remove_conversation(chat, "About the harbour")
+    here.deletions.finish()
+    assert [one.id for one in here.conversations.discarded()] == [chat]
+
+
 @pytest.mark.parametrize("how", ["stop", "ask", "delete"])
 def test_reading_ends_with_a_stop_a_new_question_and_the_chat(here: Workspace, services: Services, how: str):
     with FakeLLM(keeps_questions=True) as server:

@@ -1,14 +1,17 @@
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from storage.accounts import People
-from storage.conversations import Conversations, interrupt_pending
+from storage.audit_log import AuditLog
+from storage.conversations import Conversations, delete_discarded, interrupt_pending
 from storage.documents import Documents
 from storage.errors import AccountClosed, AnswerPending, NotFound
 from storage.records import ChunkSpan, CitationRecord, LeftOutRecord, PassageRecord
+from storage.tables import MessageRow
 
 FOUND = {"bm25": {"rank": 1, "score": 7.5, "normalised": 1.0}}
 PASSAGE = PassageRecord(1, "d-00000", "d", "보고서.pdf", "f" * 64, 2, "Guide", 4, 9, "words", 0.75, FOUND)
@@ -186,6 +189,63 @@ def test_a_deleted_conversation_stays_deleted_when_its_answer_ends(chats, chat):
         with pytest.raises(NotFound):
             end(turn.answer_id, "because")
     assert chats.list() == []
+
+
+def test_a_discarded_conversation_is_found_by_nothing_until_it_is_restored(database, chats, chat):
+    chats.rename(chat, "Harbour")
+    turn = answered(chats, chat)
+    chats.rate(turn.answer_id, "up")
+    messages = chats.messages(chat)
+    chats.discard(chat)
+    assert chats.list() == chats.list("harbour") == [] and chats.rated("up") == []
+    for action in (chats.open, chats.discard, chats.messages, chats.pending):
+        with pytest.raises(NotFound, match=chat):
+            action(chat)
+    with pytest.raises(NotFound):
+        chats.message(turn.answer_id)
+    assert Conversations(database, "someone else").discarded() == []
+    assert [(one.id, one.title) for one in chats.discarded()] == [(chat, "Harbour")]
+    chats.restore(chat)
+    assert chats.messages(chat) == messages and chats.discarded() == []
+    kinds = [entry.kind for entry in AuditLog(database, "ann").list()]
+    assert kinds == ["chat_restored", "chat_discarded"]
+
+
+def test_a_discarded_conversation_is_restored_or_deleted_by_its_owner_alone(database, chats, chat):
+    chats.discard(chat)
+    other = Conversations(database, "someone else")
+    for action in (other.restore, other.delete):
+        with pytest.raises(NotFound, match=chat):
+            action(chat)
+    chats.delete(chat)
+    assert chats.discarded() == []
+    with pytest.raises(NotFound):
+        chats.restore(chat)
+
+
+def test_the_answer_of_a_discarded_conversation_is_interrupted_with_its_text(chats, chat):
+    turn = chats.begin_turn(chat, "why?")
+    chats.checkpoint(turn.answer_id, "because")
+    chats.discard(chat)
+    with pytest.raises(NotFound):
+        chats.finish(turn.answer_id, "complete", "because it is")
+    assert chats.being_answered() == frozenset()
+    chats.restore(chat)
+    ended = chats.message(turn.answer_id)
+    assert (ended.state, ended.content) == ("interrupted", "because")
+    chats.begin_continuation(turn.answer_id)
+
+
+def test_what_was_discarded_some_days_ago_is_deleted(database, chats, chat):
+    kept = chats.create("Kept").id
+    turn = answered(chats, chat)
+    chats.discard(chat)
+    (discarded,) = chats.discarded()
+    assert delete_discarded(database, moment=discarded.until - timedelta(seconds=1)) == 0
+    assert delete_discarded(database, moment=discarded.until + timedelta(seconds=1)) == 1
+    assert chats.discarded() == [] and [one.id for one in chats.list()] == [kept]
+    with database.reading() as session:
+        assert session.get(MessageRow, turn.answer_id) is None
 
 
 def test_a_question_is_no_answer(chats, chat):

@@ -24,7 +24,9 @@ DONE: Mapping[Kind, str] = {
     "webhook_removed": N_("Removed a webhook"),
     "webhook_disabled": N_("A webhook was disabled"),
     "document_removed": N_("Deleted a document"),
-    "chat_removed": N_("Deleted a chat"),
+    "chat_discarded": N_("Deleted a chat"),
+    "chat_restored": N_("Restored a chat"),
+    "chat_removed": N_("Deleted a chat permanently"),
     "collection_removed": N_("Deleted a collection"),
     "source_removed": N_("Deleted a source"),
     "question_set_removed": N_("Deleted a question set"),
@@ -120,7 +122,7 @@ def _called(here: Workspace) -> dict[str, str]:
     """Return the names of one's own documents, chats and grids by their ids; the log itself has none."""
     documents = {one.id: one.name for one in here.documents()}
     grids = {one.id: one.name for one in here.grids.list()}
-    return documents | grids | {one.id: one.title for one in here.chats("") if one.title}
+    return documents | grids | {one.id: one.title for one in here.conversations.list() if one.title}
 
 
 def _time(entry: AuditEntry) -> str:

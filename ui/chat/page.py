@@ -106,7 +106,7 @@ def _opened(here: Workspace) -> ConversationRecord | None:
     left = None if chat else pages.chat_left()
     conversation = sidebar.find(chat or left, here)
     if chat:
-        st.session_state[pages.MISSING_CHAT] = conversation is None
+        st.session_state[pages.MISSING_CHAT] = chat if conversation is None else None
     if chat and conversation is None:
         sidebar.go_to(None)
     elif left and conversation is not None:
@@ -117,11 +117,8 @@ def _opened(here: Workspace) -> ConversationRecord | None:
 
 def _welcome(here: Workspace, limit_mb: int) -> None:
     documents = here.documents()
-    if st.session_state.get(pages.MISSING_CHAT):
-        st.info(
-            _("This chat was not found. It may have been deleted. Here you can begin a new one."),
-            icon=":material/search_off:",
-        )
+    if missing := st.session_state.get(pages.MISSING_CHAT):
+        _show_missing(missing, here)
     if documents:
         st.title(_("Ask your documents"))
         ready = sum(record.state in SEARCHABLE for record in documents)
@@ -158,6 +155,23 @@ def _welcome(here: Workspace, limit_mb: int) -> None:
     else:
         inside = [one for one in documents if one.id in chosen[1]]
         introduction.show_only(inside, here, side_panel.open_document)
+
+
+def _show_missing(chat: str, here: Workspace) -> None:
+    """Tell that a chat was not found, with a button where it can be restored."""
+    if any(one.id == chat for one in here.conversations.discarded()):
+        st.info(_("This chat was deleted. You can restore it."), icon=":material/delete:")
+        action(_("Restore"), "undo", "restore-missing", _restore, chat, here, kind="secondary")
+    else:
+        st.info(
+            _("This chat was not found. It may have been deleted. Here you can begin a new one."),
+            icon=":material/search_off:",
+        )
+
+
+def _restore(chat: str, here: Workspace) -> None:
+    here.conversations.restore(chat)
+    sidebar.go_to(chat)
 
 
 def _show_conversation(conversation: ConversationRecord, here: Workspace) -> bool:

@@ -49,7 +49,7 @@ def show_list(workspace: Workspace, current: ConversationRecord | None) -> None:
             label_visibility="collapsed",
             live="300ms",
         )
-        found = workspace.chats(search)
+        found = workspace.conversations.list(search)
         if search and not found:
             st.caption(_("No matching chats."))
         shown = found[:SHOWN]
@@ -124,8 +124,7 @@ def _exported(workspace: Workspace, chat: str, form: FormName, code: str) -> byt
 def find(chat: str | None, workspace: Workspace) -> ConversationRecord | None:
     """Return the conversation of an id; None if it does not exist."""
     with suppress(NotFound):
-        hidden = workspace.deletions.hidden
-        return workspace.conversations.open(chat) if chat and chat not in hidden else None
+        return workspace.conversations.open(chat) if chat else None
     return None
 
 
@@ -223,7 +222,7 @@ def _open(conversation_id: str | None, search: str = "") -> NoReturn:
     """Open a chat, or an empty page for a new one, which searches all documents."""
     scope.forget_next()
     pages.keep_chat(conversation_id)
-    st.session_state[pages.MISSING_CHAT] = False
+    st.session_state[pages.MISSING_CHAT] = None
     chosen = {PARAMETER: conversation_id} if conversation_id else {}
     found = {FIND: search} if search.strip() else {}
     st.switch_page(pages.CHAT, query_params={**chosen, **found} or None)

@@ -161,7 +161,7 @@ def show_undo(deletions: Deletions, then: Undone) -> None:
             _("Undo"),
             icon=":material/undo:",
             key="undo-delete",
-            help=_("Possible for {seconds} seconds after the deletion.", seconds=f"{OFFERED:.0f}"),
+            help=_hint(waiting),
             on_click=_undo,
             args=(deletions, then),
         )
@@ -173,6 +173,12 @@ def _said(waiting: WaitingDeletion) -> str:
     if isinstance(waiting.said, Translatable):
         return _("{number_of_things} deleted.", number_of_things=label(translated(waiting.said), 80))
     return _("“{name}” deleted.", name=label(waiting.said, 80))
+
+
+def _hint(waiting: WaitingDeletion) -> str:
+    if waiting.restore is not None:
+        return _("Later, restore it in Settings under “Deleted chats”.")
+    return _("Possible for {seconds} seconds after the deletion.", seconds=f"{OFFERED:.0f}")
 
 
 def _take_away(deletions: Deletions, waiting: WaitingDeletion) -> None:

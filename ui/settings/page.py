@@ -26,6 +26,7 @@ from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
 from ui.settings.backup import show_backup
+from ui.settings.deleted_chats import show_deleted_chats
 from ui.settings.fields import secret_field, shared, text_field
 from ui.settings.models import model_in_use, show_local_models, show_server_form
 from ui.settings.programs import show_keys, show_webhooks
@@ -385,6 +386,7 @@ def show() -> None:
         show_appearance()
     if not server.administers():
         st.info(translated(ADMINISTRATORS_ONLY), icon=":material/lock:")
+        show_deleted_chats(here)
         show_keys(here)
         show_webhooks(here)
         return
@@ -401,6 +403,7 @@ def show() -> None:
     with st.expander(_("Programs: keys and webhooks"), key="programs"):
         show_keys(here)
         show_webhooks(here)
+    show_deleted_chats(here)
     show_backup(server)
 
 

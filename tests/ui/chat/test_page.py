@@ -394,13 +394,22 @@ def test_a_chat_is_renamed_found_and_deleted(page: Page, here: Workspace):
     assert any(b.label == "항구 보고서" for b in at.sidebar.button)
     at.text_input(key="search-chats").set_value("").run()
     at.button(key="delete-chat").click().run()
-    assert at.title and here.chats() == [] and "Chat “항구 보고서” deleted." in words(at)
+    assert at.title and here.conversations.list() == [] and "Chat “항구 보고서” deleted." in words(at)
     at.button(key="undo-delete").click().run()
-    assert [chat.title for chat in here.chats()] == ["항구 보고서"]
+    assert [chat.title for chat in here.conversations.list()] == ["항구 보고서"]
     assert at.query_params["chat"] == turn.conversation_id  # it is open again
     at.button(key="delete-chat").click().run()
     here.deletions.finish()
     assert here.conversations.list() == []
+
+
+def test_a_link_to_a_deleted_chat_offers_to_restore_it(page: Page, here: Workspace):
+    chat = tell(here, "Who?", ANSWER).conversation_id
+    here.conversations.discard(chat)
+    at = page(chat=chat)
+    assert "This chat was deleted. You can restore it." in words(at)
+    at.button(key="restore-missing").click().run()
+    assert not at.exception and at.query_params["chat"] == chat and "Who?" in words(at)
 
 
 @pytest.mark.parametrize("question", ["   ", "x" * 8001])
