@@ -17,7 +17,7 @@ from ui.components.markdown import code
 from ui.components.messages import confirm_deletion, flash, show_sentence
 from ui.server.services import PageServices
 
-_OPTION = "FOOTNOTE_BACKUP_PASSPHRASE"
+_OPTION, _FOLDER = "FOOTNOTE_BACKUP_PASSPHRASE", "FOOTNOTE_BACKUP_FOLDER"
 BACKUP, RESTORE = "footnote --data {folder} backup FILE", "footnote --data FOLDER restore FILE"
 _PASSPHRASE, _AGAIN = "backup-passphrase", "backup-passphrase-again"
 _REFUSED = "backup-refused"  # error of the last press of the button, for the next run of the page
@@ -37,7 +37,7 @@ def show_backup(server: PageServices) -> None:
         st.markdown(_("Documents, chats and settings are in the folder {folder}.", folder=code(folder)))
         if backups.possible:
             _show_making(server)
-        st.markdown(_scheduled(settings))
+        _show_scheduled(settings)
         st.markdown(
             _(
                 "On the command line of this computer, {backup} writes everything into one file, and "
@@ -81,7 +81,10 @@ def _show_form(server: PageServices) -> None:
         )
         st.markdown(whose)
         if encrypted:
-            st.caption(_("Encrypted with the passphrase of {setting}.", setting=code(_OPTION)))
+            st.caption(
+                _("Encrypted with the passphrase that was set on the server."),
+                help=_("The setting {setting}.", setting=code(_OPTION)),
+            )
         else:
             left, right = st.columns(2)
             left.text_input(
@@ -154,18 +157,21 @@ def backup_progress(now: BackupProgress | None) -> tuple[float, str]:
     return share, _(_STEPS[now.step], done=size(now.done), total=size(now.total))
 
 
-def _scheduled(settings: Settings) -> str:
+def _show_scheduled(settings: Settings) -> None:
     if settings.database_url:
-        return _("The ledger is on a database server: back it up with that server’s own tools.")
-    if settings.backup_folder is None:
-        return _(
-            "No automatic backups are made. To have one made each day, set {setting} to a folder.",
-            setting=code("FOOTNOTE_BACKUP_FOLDER"),
+        st.markdown(_("The ledger is on a database server: back it up with that server’s own tools."))
+    elif settings.backup_folder is None:
+        st.markdown(
+            _("Automatic backups are off. Whoever runs the server can turn them on."),
+            help=_("Set {setting} to a folder before Footnote starts.", setting=code(_FOLDER)),
         )
-    return ngettext(
-        "A backup is written to {folder} every {hours} hours. The newest {count} is kept.",
-        "A backup is written to {folder} every {hours} hours. The newest {count} are kept.",
-        settings.backup_keep,
-        folder=code(str(settings.backup_folder)),
-        hours=f"{settings.backup_hours:g}",
-    )
+    else:
+        st.markdown(
+            ngettext(
+                "A backup is written to {folder} every {hours} hours. The newest {count} is kept.",
+                "A backup is written to {folder} every {hours} hours. The newest {count} are kept.",
+                settings.backup_keep,
+                folder=code(str(settings.backup_folder)),
+                hours=f"{settings.backup_hours:g}",
+            )
+        )
