@@ -110,10 +110,15 @@ def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord
     """Yield questions with the chunks they were made from, each once: of sentences, tables, then headings."""
     asked: set[str] = set()
     spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
+    whole = "\n".join(chunk.text for chunk in chunks)
     found = chain(
-        _in_turn(chunks, lambda chunk: sentence_questions(chunk.text, _above(chunk))),
+        _in_turn(chunks, lambda chunk: sentence_questions(chunk.text, _above(chunk), whole)),
         _in_turn(chunks, lambda chunk: table_questions(chunk.text)),
-        ((heading_question(_above(chunk), chunk.text, spoken), chunk) for chunk in chunks if chunk.heading),
+        (
+            (heading_question(_above(chunk), chunk.text, spoken, whole), chunk)
+            for chunk in chunks
+            if chunk.heading
+        ),
     )
     for question, chunk in found:
         if question and question.casefold() not in asked:

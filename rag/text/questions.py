@@ -26,8 +26,10 @@ class NaturalQuestion:
     end: int
 
 
-def sentence_questions(text: str, heading: str = "") -> Iterator[NaturalQuestion]:
+def sentence_questions(text: str, heading: str = "", document: str = "") -> Iterator[NaturalQuestion]:
     """Yield questions that sentences of a passage answer, understood without it.
+
+    The text of its `document`, where given, tells which words are written small.
 
     >>> [found.text for found in sentence_questions("The castle of Aldenburg was built in 1432.")]
     ['When was the castle of Aldenburg built?']
@@ -39,7 +41,7 @@ def sentence_questions(text: str, heading: str = "") -> Iterator[NaturalQuestion
     for start, end in sentences(text):
         said = " ".join(text[start:end].split())
         fit = SHORTEST_SENTENCE <= end - start <= LONGEST_SENTENCE and not _NO_PROSE.search(said)
-        question = _understood(asked(said, text), heading, spoken) if fit else ""
+        question = _understood(asked(said, document or text), heading, spoken) if fit else ""
         if 0 < len(question) <= LONGEST:
             yield NaturalQuestion(question, start, end)
 
@@ -54,13 +56,16 @@ def table_questions(text: str) -> Iterator[NaturalQuestion]:
         yield from _of_table(table, text)
 
 
-def heading_question(heading: str, text: str, document_language: str = "en") -> str:
+def heading_question(heading: str, text: str, document_language: str = "en", document: str = "") -> str:
     """Return a question about the heading of a passage; nothing where it is no name of a subject.
 
     A passage in Han characters alone does not show its language: its question is in that of the document.
+    The text of the `document`, where given, tells which words of a heading are written small.
 
     >>> heading_question("Report > Share repurchases", "The company bought shares.")
     'What does the document say about share repurchases?'
+    >>> heading_question("Loft Insulation", "Lay the insulation evenly in the loft.")
+    'What does the document say about loft insulation?'
     """
     above, _, last = heading.rpartition(" > ")
     subject = _NUMBERED.sub("", " ".join(last.split()))
@@ -69,7 +74,8 @@ def heading_question(heading: str, text: str, document_language: str = "en") -> 
     loud = subject.isupper() and len(subject.split()) > MOST_LOUD
     if loud or not 3 < len(subject) <= LONGEST_SUBJECT or not _SUBJECT_ONLY.fullmatch(subject):
         return ""
-    small = subject if subject[1:] != subject[1:].lower() else f"{subject[0].lower()}{subject[1:]}"
+    is_title = subject[1:] != subject[1:].lower()
+    small = _in_prose(subject, document or text) if is_title else f"{subject[0].lower()}{subject[1:]}"
     form = _ABOUT.get(language(text)) or _ABOUT.get(document_language, _ABOUT["en"])
     return form.format(heading=small)
 
@@ -223,6 +229,15 @@ def _in_sentence(subject: str, text: str) -> str:
     return f"{small if known else first}{space}{rest}"
 
 
+def _in_prose(title: str, text: str) -> str:
+    """Return a title with each word small that the text writes small.
+
+    >>> _in_prose("Share Repurchases in Busan", "The repurchases of a share")
+    'share repurchases in Busan'
+    """
+    return " ".join(_in_sentence(word, text) for word in title.split())
+
+
 def _many(subject: str, found: re.Match[str]) -> str:
     rest = f" {found['rest']}" if found["rest"] else ""
     return f"How many {found['noun']} did {subject} {_VERBS[found['verb']]}{rest}?"
@@ -293,6 +308,8 @@ _KOREAN_COUNT = re.compile(
     r"(?P<unit>개|명|인|척|톤|건|권|곳|마리|채|회|번)(?:이다|입니다)\.$"
 )
 _KOREAN_OF_ANOTHER = re.compile(r"(?:이며|이고|하며|하고|으며) |[은는] (?:약 |모두 |총 )?\d[^은는]*$")
+_KOREAN_CAUSE = re.compile(r"(?:때문|탓|덕분|영향|(?:에 따른|로 인한) 것)(?:이다|입니다)\.$")
+_CAUSE = re.compile(r"(?:원인|이유|까닭|배경|原因|理由|背景)$")
 _KOREAN_PERSON = re.compile(
     r"(?:담당자|책임자|대표자?|관리자|신청인|임대인|임차인|[팀사회부과소원총교관국]장|감독|작가|저자|대표이사|교수)$"
 )
@@ -334,6 +351,8 @@ def _korean_asked(subject: str, sentence: str) -> str:
     on_day = subject.endswith(("일", "날")) and _KOREAN_DAY_OF_MONTH.search(sentence)
     if on_day or _KOREAN_DAY.search(sentence):
         return "언제입니까"
+    if _KOREAN_CAUSE.search(sentence) and not _CAUSE.search(subject):
+        return "무엇 때문입니까"
     is_person = _KOREAN_PERSON.search(subject) is not None
     span, counted = _KOREAN_SPAN.search(sentence), _KOREAN_COUNT.search(sentence)
     is_of_another = _KOREAN_OF_ANOTHER.search(sentence, sentence.index(subject) + len(subject) + 2)
@@ -406,6 +425,9 @@ _JAPANESE_COUNT_END = re.compile(
 )
 _JAPANESE_SUM_END = re.compile(r"\d[万億兆]?(?:円|ドル)(?:である|です)。$")
 _JAPANESE_OF_ANOTHER = re.compile(r"[、，は]")
+_JAPANESE_CAUSE_END = re.compile(
+    r"(?:ため|せい|おかげ|影響|が(?:原因|理由)|によるもの|に(?:伴う|起因する)もの)(?:である|です)。$"
+)
 _JAPANESE_PERSON = re.compile(
     r"(?:担当者|責任者|代表者?|管理者|貸主|借主|[社会部課館校店園院所局]長|理事長|委員長|監督|著者|作者|教授)$"
 )
@@ -439,8 +461,11 @@ def _japanese_asked(subject: str, sentence: str) -> str:
     >>> _japanese_asked("完成予定日", "完成予定日は2026年5月10日です。")
     '完成予定日はいつですか。'
     """
+    if _JAPANESE_CAUSE_END.search(sentence) and not _CAUSE.search(subject):
+        return f"{subject}の理由は何ですか。"
     asked = _japanese_asked_word(subject, sentence)
-    return f"{subject}{'とは' if asked == '何' else 'は'}{asked}ですか。" if asked else ""
+    defined = asked == "何" and "の" not in subject  # "XのY" is no term that a sentence defines
+    return f"{subject}{'とは' if defined else 'は'}{asked}ですか。" if asked else ""
 
 
 def _japanese_asked_word(subject: str, sentence: str) -> str:

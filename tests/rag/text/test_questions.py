@@ -37,6 +37,12 @@ from rag.text.questions import heading_question, sentence_questions, table_quest
         ("東京駅は1914年に開業された駅である。", "東京駅はいつ開業されましたか。"),
         ("광고선전비는 전년보다 조금 늘어난 820백만 원입니다.", "광고선전비는 얼마입니까?"),
         ("箱根とは神奈川県にある町である。", "箱根とは何ですか。"),
+        ("関西の減少は物流倉庫の移転が原因である。", "関西の減少の理由は何ですか。"),
+        ("売上の増加は新店舗の開業によるものです。", "売上の増加の理由は何ですか。"),
+        ("遅延の理由は倉庫を移転したためである。", "遅延の理由は何ですか。"),
+        ("会員の特典は商品が一割引きになる優待券です。", "会員の特典は何ですか。"),
+        ("간사이 매출 감소는 물류 창고 이전 때문이다.", "간사이 매출 감소는 무엇 때문입니까?"),
+        ("배송이 늦은 이유는 창고를 옮겼기 때문입니다.", "배송이 늦은 이유는 무엇입니까?"),
     ],
 )
 def test_a_sentence_answers_the_question_that_a_person_would_ask(sentence: str, question: str):
@@ -113,6 +119,20 @@ def test_a_beginning_is_written_small_where_the_text_writes_it_small():
     text = "Gross margin was 74.0% in the quarter. A year before, gross margin was lower."
     first, *_ = sentence_questions(text)
     assert first.text == "What was gross margin?"
+
+
+def test_the_text_of_the_document_tells_which_words_of_a_title_are_written_small():
+    document = (
+        "Loft Insulation\nLoft insulation is a layer of wool. Lay the insulation in the loft of Ash House."
+    )
+    first, *_ = sentence_questions("Loft insulation is a layer of wool.", document=document)
+    assert first.text == "What is loft insulation?"
+    for heading, name in [
+        ("Loft Insulation", "loft insulation"),
+        ("The Ash House Loft", "the Ash House loft"),
+    ]:
+        asked = heading_question(heading, "Lay it evenly.", document=document)
+        assert asked == f"What does the document say about {name}?"
 
 
 def test_a_sentence_over_several_lines_is_read_as_one():
