@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 MAX_PAGES = 2  # of a PDF that one quote may reach over
 DRAWN_AHEAD = 6  # pages of an answer
+FROM_MIDDLE = 0.23  # of its width: how far the middle of an enlarged page is from the edge that it is cut at
 _TURNED, _LARGE, _AHEAD = "source-turned", "source-large", "pages-ahead"
 
 
@@ -149,12 +150,14 @@ def _show_page(evidence: CitedPassage, span: PageSpan, workspace: Workspace) -> 
 def show_image(drawn: PageImage, said: str, number: int) -> None:
     """Show the image of a page; it is scrolled to its framed mark or its first, whose place its key holds.
 
-    A mark a third across and half down page 7 makes the key ``source-mark-7-33-50``, in percent.
+    A mark a third across and half down page 7 makes the key ``source-mark-7-33-50``, in percent. Of a mark
+    that is wider than what an enlarged page shows, the beginning is in sight.
     """
     place = ""
     if drawn.boxes:
         left, top, right, bottom = (drawn.current or drawn.boxes)[0]
-        across, down = (left + right) / 2 / drawn.width, (top + bottom) / 2 / drawn.height
+        across = min((left + right) / 2 / drawn.width, left / drawn.width + FROM_MIDDLE)
+        down = (top + bottom) / 2 / drawn.height
         place = f"-{round(100 * across)}-{round(100 * down)}"
     with st.container(key=f"source-mark-{number}{place}"):
         st.image(drawn.png, width="stretch", alt=said)

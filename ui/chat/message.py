@@ -28,7 +28,7 @@ from storage.answers import Standing
 from storage.records import Message, PassageRecord
 from ui import pages
 from ui.chat import answer_actions, evidence_panel, scope, trace_panel
-from ui.chat.citations import QuotePart, cited_numbers, in_bold, is_search_result, links, quote_parts
+from ui.chat.citations import SIGNS, QuotePart, cited_numbers, in_bold, is_search_result, links, quote_parts
 from ui.chat.sheet_rows import rows_cited
 from ui.components.copy_buttons import copy_buttons
 from ui.components.markdown import Link, escape_text, label, safe_answer
@@ -512,7 +512,17 @@ def _show_backing(message: Message) -> None:
             st.markdown(f":material/help: **{said}**")
             return
         icon = "verified" if counted.backed == counted.total else "rule"
-        st.caption(f":material/{icon}: {translated(counted.sentence)}")
+        st.caption(f":material/{icon}: {translated(counted.sentence)}", help=_legend())
+
+
+def _legend() -> str:
+    """Return what the signs beside the numbers of an answer mean."""
+    lines = (
+        _("{sign} Verified: the source says it.", sign=SIGNS["verified"]),
+        _("{sign} Differs: the source says something else.", sign=SIGNS["differs"]),
+        _("A number alone: not confirmed. Open it and compare."),
+    )
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _show_checking(message: Message, workspace: Workspace) -> None:
