@@ -91,6 +91,13 @@ class Deletions:
             _do(waiting.restore, waiting.ids)
         return waiting
 
+    def withdraw(self, id_: str) -> None:
+        """Offer no longer to undo the deletion of what was restored, or deleted for good, elsewhere."""
+        with self._lock:
+            for waiting in [one for one in self._waiting if one.restore is not None and id_ in one.ids]:
+                waiting.timer.cancel()
+                self._waiting.remove(waiting)
+
     def finish(self) -> None:
         """Delete all that waits now."""
         while (waiting := self.latest) is not None:

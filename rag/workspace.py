@@ -454,9 +454,16 @@ class Workspace:
                 job.cancel()
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation and stop its answer in progress."""
-        self._stop_in(conversation_id)
+        """Delete a conversation for good, and stop its answer in progress."""
+        with suppress(NotFound):  # a discarded one has none
+            self._stop_in(conversation_id)
         self.conversations.delete(conversation_id)
+        self.deletions.withdraw(conversation_id)
+
+    def restore_conversation(self, conversation_id: str) -> None:
+        """Bring a removed conversation back; NotFound where it was deleted for good meanwhile."""
+        self.conversations.restore(conversation_id)
+        self.deletions.withdraw(conversation_id)
 
     def remove_conversation(self, conversation_id: str, said: str) -> None:
         """Stop a conversation's answer, and hide it; it can be restored for some days.

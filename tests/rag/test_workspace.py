@@ -162,12 +162,21 @@ def test_a_removed_chat_is_hidden_at_once_and_back_after_an_undo(here: Workspace
     chat = here.conversations.create("About the harbour").id
     here.remove_conversation(chat, "About the harbour")
     assert here.conversations.list() == []
-    here.conversations.restore(chat)
-    assert here.deletions.undo() is not None  # what was restored before stays as it is
+    assert here.deletions.undo() is not None
     assert [one.id for one in here.conversations.list()] == [chat]
     here.remove_conversation(chat, "About the harbour")
     here.deletions.finish()
     assert [one.id for one in here.conversations.discarded()] == [chat]
+
+
+@pytest.mark.parametrize("how", ["restored", "deleted for good"])
+def test_what_became_of_a_removed_chat_elsewhere_is_not_offered_to_be_undone(here: Workspace, how: str):
+    chat = here.conversations.create("About the harbour").id
+    here.remove_conversation(chat, "About the harbour")
+    act = here.restore_conversation if how == "restored" else here.delete_conversation
+    act(chat)
+    assert here.deletions.latest is None and here.conversations.discarded() == []
+    assert len(here.conversations.list()) == (how == "restored")
 
 
 @pytest.mark.parametrize("how", ["stop", "ask", "delete"])

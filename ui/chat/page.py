@@ -170,7 +170,7 @@ def _show_missing(chat: str, here: Workspace) -> None:
 
 
 def _restore(chat: str, here: Workspace) -> None:
-    here.conversations.restore(chat)
+    here.restore_conversation(chat)
     sidebar.go_to(chat)
 
 

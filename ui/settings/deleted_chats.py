@@ -50,10 +50,10 @@ def _show(chat: DiscardedRecord, here: Workspace) -> None:
 
 
 def _restore(chat: DiscardedRecord, here: Workspace) -> None:
-    here.conversations.restore(chat.id)
+    here.restore_conversation(chat.id)
     flash(_("The chat was restored."), ":material/undo:")
 
 
 def _delete(chat: DiscardedRecord, here: Workspace) -> None:
-    here.conversations.delete(chat.id)
+    here.delete_conversation(chat.id)
     flash(_("The chat was deleted permanently."), ":material/delete:")
