@@ -67,7 +67,7 @@ _THAN = re.compile(
     re.I,
 )
 WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
-_YEAR_ON_YEAR = re.compile(
+YEAR_ON_YEAR = re.compile(
     r"year[- ](?:over|on)[- ]year|\b(?:a|one) year (?:earlier|before|ago)|\b(?:prior|previous|last) year"
     r"|전년\s?(?:동기\s?)?(?:대비|보다)|前年(?:同期)?(?:比|より)",
     re.IGNORECASE,
@@ -410,6 +410,6 @@ def rest_of(text: str) -> frozenset[str]:
     bare = text
     for start, end in sorted(spans, reverse=True):
         bare = bare[:start] + " " * (end - start) + bare[end:]
-    for cue in (_SUM, SHARE, _WAYS, _WHOLE, SUPERLATIVE, _COMPARED, _YEAR_ON_YEAR):
+    for cue in (_SUM, SHARE, _WAYS, _WHOLE, SUPERLATIVE, _COMPARED, YEAR_ON_YEAR):
         bare = cue.sub(" ", bare)
     return frozenset(w for w in content_words(bare) if w not in _TINY)

@@ -20,6 +20,7 @@ from rag.citations.asked import (
     SHARE,
     SUPERLATIVE,
     WORD,
+    YEAR_ON_YEAR,
     AskedNumber,
     Reading,
     Span,
@@ -329,6 +330,8 @@ class TableLookup:
         if not told:
             dated = any(p.cell.periods for p in self._cells if p.table == placed.table)
             return not period.year or cell.is_change or not dated
+        if any(one.back and not one.year for one in told):
+            return not period.year  # "prior year" of a year that is not known
         known = self._quarters[self._documents[placed.number]]
 
         def quarter(day: StatedTime) -> int:
@@ -336,6 +339,20 @@ class TableLookup:
 
         fitting = (one for one in told if agree(period, one, quarter))
         return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
+
+    def _is_of_asked_year(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
+        """Return True unless a statement without a year asks for the prior year's column, or for another."""
+        if asked.period is not None or asked.kind != "value" or not self._has_prior_year(placed):
+            return True
+        is_prior = any(one.back for one in placed.cell.periods)
+        if asked.before is not None:
+            return not is_prior  # "up from 4 in the prior year"
+        asks_prior = any(time.back for time in said.times) and not YEAR_ON_YEAR.search(said.text)
+        return is_prior or not asks_prior
+
+    def _has_prior_year(self, placed: _Placed) -> bool:
+        """Return True where a column of a cell's table is headed "prior year"."""
+        return any(one.back for p in self._cells if p.table == placed.table for one in p.cell.periods)
 
     def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[_Placed]) -> bool:
         """Return True for a time that only the text of a named row states: "opened on 2 May 1994"."""
@@ -360,7 +377,9 @@ class TableLookup:
         fitting = [
             p
             for p in here
-            if _comparable(asked.quantity, said.text, p.cell) and (p.is_value or asked.kind == "change")
+            if _comparable(asked.quantity, said.text, p.cell)
+            and (p.is_value or asked.kind == "change")
+            and self._is_of_asked_year(said, asked, p)
         ]
         unit = asked.quantity.unit
         measured = [p for p in fitting if unit in MEASURES and p.cell.quantity.unit]

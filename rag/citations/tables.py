@@ -30,7 +30,26 @@ _TURNED_ROW = re.compile(
 )
 _VALUES = re.compile(_VALUE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_CHANGE = re.compile(r"(?:%\s*)?\bchange\b|증감률?|증가율|변동|増減率?|前年比|变化|增长", re.IGNORECASE)
+_CHANGE = re.compile(
+    r"(?:%\s*)?\bchange\b|증감률?|증가율|변동|(?:전년도?|전기)\s?(?:동기\s?)?(?:대비|비)|増減率?|前(?:年度?|年?同期|期)比|变化|增长",
+    re.IGNORECASE,
+)
+_THIS_YEAR = frozenset(
+    (
+        "this year", "current year", "当期", "当年", "当年度", "今年", "今年度", "本年度", "当連結会計年度",
+        "당기", "당해", "당년", "당해 연도", "당해연도", "금년", "금년도", "올해",
+    )
+)  # fmt: skip
+_LAST_YEAR = frozenset(
+    (
+        "last year", "prior year", "previous year", "year earlier", "前期", "前年", "前年度", "昨年", "昨年度",
+        "前連結会計年度", "전기", "전년", "전년도", "작년", "지난해",
+    )
+)  # fmt: skip
+"""Headings of columns by the table's year; a heading in brackets, as of a unit, is no part of them."""
+_BACK = re.compile(r"\D+")
+"""Period that only counts from another: "the year before"; one of its own has digits."""
+_BRACKETED = re.compile(r"\s*[(（\[［].*?[)）\]］]\s*")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _FOOTNOTE = re.compile(r"\(\d\)")
 _YEARS = re.compile(r"\b(?:19|20)\d\d\b")
@@ -199,7 +218,7 @@ def _markdown(
     above, about = over
     caption = " ".join(line.text for line in before if "|" not in line.text)
     around = f"{above} {caption} {head[0] if head else ''}"
-    columns = [_column(text) for text in head]
+    columns = _in_years([_column(text) for text in head], around)
     section = ""
     for line in lines:
         row = split_row(line.text)
@@ -228,7 +247,35 @@ def _or(told: str, about: str) -> str:
 
 def _column(text: str) -> _Column:
     found = periods(text)
-    return _Column(text, found[-1] if found else None, bool(_CHANGE.search(text)))
+    stated = [one for one in found if not _BACK.fullmatch(text, one.start, one.end)] or found
+    return _Column(text, stated[-1] if stated else None, bool(_CHANGE.search(text)))
+
+
+def _in_years(columns: Sequence[_Column], around: str) -> list[_Column]:
+    """Return columns headed "this year" and "prior year" with their years.
+
+    The year is told by the nearest column before, by the only one after, or by what stands around the table.
+
+    >>> [c.period and c.period.year for c in _in_years([_Column("当期"), _Column("前期")], "2024年度の決算")]
+    [2024, 2023]
+    """
+    found = list(columns)
+    for at, column in enumerate(columns):
+        name = _BRACKETED.sub("", column.text).strip().casefold()
+        if name not in _THIS_YEAR | _LAST_YEAR:
+            continue
+        back = int(name in _LAST_YEAR)
+        before, after = _years(columns[:at]), _years(columns[at + 1 :])
+        told = before[-1:] or after or [one.year for one in periods(around) if one.year]
+        year = told[0] if len(set(told)) == 1 else 0
+        if year or back:  # a "this year" that is not known has no period, as its neighbours have one
+            found[at] = replace(column, period=StatedTime(year - back if year else 0, back=back))
+    return found
+
+
+def _years(columns: Sequence[_Column]) -> list[int]:
+    """Return the years that columns state, in order."""
+    return [c.period.year for c in columns if c.period and c.period.year and not c.period.back]
 
 
 def _cell(

@@ -468,3 +468,54 @@ def test_a_scale_is_read_in_the_brackets_of_any_script(header: str, claim: str, 
     found = read(claim, f"| 지역 | {header} |\n|---|---|\n| {other} | 8,420 |\n| {row} | 5,130 |")
     assert found is not None
     assert found.holds is holds
+
+
+PRIOR_YEAR = {
+    "ja": "| 項目 | 2024年度 | 前年度 |\n|---|---|---|\n| 売上 | 5,130万円 | 4,800万円 |\n| 経費 | 2,000万円 | 1,900万円 |",
+    "ja, from the title": "2024年度決算\n\n| 項目 | 当期 | 前期 |\n|---|---|---|\n| 売上 | 5,130万円 | 4,800万円 |\n| 経費 | 2,000万円 | 1,900万円 |",
+    "ko": "| 구분 | 2024년 | 전년 |\n|---|---|---|\n| 매출 | 5,130만 원 | 4,800만 원 |\n| 비용 | 2,000만 원 | 1,900만 원 |",
+    "ko, from the title": "2024년 결산\n\n| 구분 | 당기 | 전기 |\n|---|---|---|\n| 매출 | 5,130만 원 | 4,800만 원 |\n| 비용 | 2,000만 원 | 1,900만 원 |",
+    "en": "| | 2024 | Prior year |\n|---|---|---|\n| Revenue | 5,130 | 4,800 |\n| Costs | 2,000 | 1,900 |",
+    "year unknown": "| 項目 | 当期 | 前期 |\n|---|---|---|\n| 売上 | 5,130万円 | 4,800万円 |\n| 経費 | 2,000万円 | 1,900万円 |",
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "claim", "holds"),
+    [
+        ("ja", "2023年度の売上は4,800万円です。", True),
+        ("ja", "前年度の経費は1,900万円です。", True),
+        ("ja", "2023年度の売上は5,130万円です。", False),
+        ("ja", "2022年度の売上は4,800万円です。", None),
+        ("ja", "前年度の売上は5,130万円です。", False),
+        ("ja", "売上は前年度の4,800万円から5,130万円に増えた。", None),
+        ("ja, from the title", "2023年度の売上は4,800万円です。", True),
+        ("ja, from the title", "2024年度の売上は4,800万円です。", False),
+        ("ko", "2023년 매출은 4,800만 원입니다.", True),
+        ("ko", "2022년 매출은 4,800만 원입니다.", None),
+        ("ko", "전년 매출은 5,130만 원입니다.", False),
+        ("ko, from the title", "2023년 매출은 4,800만 원입니다.", True),
+        ("ko, from the title", "2023년 매출은 5,130만 원입니다.", False),
+        ("ko, from the title", "전기 매출은 5,130만 원입니다.", False),
+        ("en", "Revenue in 2023 was 4,800.", True),
+        ("en", "Revenue in 2023 was 5,130.", False),
+        ("en", "Revenue in 2022 was 4,800.", None),
+        ("en", "Prior year revenue was 4,800.", True),
+        ("year unknown", "2023年度の売上は5,130万円です。", None),
+        ("year unknown", "前期の売上は4,800万円です。", True),
+    ],
+)
+def test_a_column_headed_prior_year_is_of_the_year_before_the_other(
+    table: str, claim: str, holds: bool | None
+):
+    found = read(claim, PRIOR_YEAR[table])
+
+    assert (found.holds if found else None) is holds
+
+
+def test_a_column_whose_heading_names_its_year_is_not_of_the_year_before():
+    table = "| 項目 | 2024年度（当年度） | 2023年度（前年度） |\n|---|---|---|\n| 売上 | 5,130万円 | 4,800万円 |\n| 経費 | 2,000万円 | 1,900万円 |"
+
+    told = [read(f"{year}年度の売上は4,800万円です。", table) for year in (2023, 2022)]
+
+    assert [found.holds if found else None for found in told] == [True, None]
