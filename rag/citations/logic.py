@@ -66,11 +66,11 @@ _CONTRASTS = tuple(
     _patterns(lines)
     for lines in (
         r"""
-yearly    : \b(?:annual(?:ly)?|yearly|(?:each|every|per|a) year)\b|매년|해마다|연간|毎年|年間|每年
+yearly    : \b(?:annual(?:ly)?|yearly|(?:each|every|per|a) year|per annum)\b|매년|해마다|연간|毎年|年間|每年|(?<![가-힣\d])연\s?(?=\d)|(?<!\d)1년(?:에|당)|(?<![\d一-鿿])年(?=\d)|(?<!\d)[1一]年(?:に|あ?当?たり)|年額
 quarterly : \b(?:quarterly|(?:each|every|per|a) quarter)\b|분기마다|매분기|四半期ごと|每季
-monthly   : \b(?:monthly|(?:each|every|per|a) month)\b|매월|매달|달마다|毎月|月間|每月
-weekly    : \b(?:weekly|(?:each|every|per|a) week)\b|매주|주마다|毎週|每周
-daily     : \b(?:daily|(?:each|every|per|a) day)\b|매일|날마다|毎日|每天
+monthly   : \b(?:monthly|(?:each|every|per|a) month)\b|매월|매달|달마다|毎月|月間|每月|(?<![가-힣\d])(?<!\d\s)월\s?(?=\d)|한 ?달에|(?<!\d)1개월(?:에|당)|(?<![\d一-鿿])月(?=\d)|(?<!\d)[1一](?:か|ヶ|カ|ヵ|箇)月(?:に|あ?当?たり)|月額
+weekly    : \b(?:weekly|(?:each|every|per|a) week)\b|매주|주마다|毎週|每周|(?<![가-힣\d])주\s?(?=\d)|(?<![\d가-힣])(?:1주일?|일주일)(?:에|당)|(?<![\d一-鿿])週(?=\d)|(?<!\d)[1一]週間?(?:に|あ?当?たり)
+daily     : \b(?:daily|(?:each|every|per|a) day)\b|매일|날마다|毎日|每天|하루(?:에|당)|(?<!\d)1일당|(?<![\d月])[1一]日(?:につき|あ?当?たり)|日額
 """,
         r"""
 before : \b(?:before|prior to|preced(?:es?|ed|ing))\b|이전|以前|之前

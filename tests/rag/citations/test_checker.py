@@ -415,3 +415,55 @@ def test_a_number_of_the_title_is_part_of_its_name():
 def test_a_second_predicate_is_of_the_sentences_subject(claim: str, verified: bool):
     text = "The gas boiler, a Valiant 824, was installed in 2016 and last serviced on 19 November 2023."
     assert (Checker([passage(text)]).check(claim).status == "verified") == verified
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "lies"),
+    [
+        (
+            "パートタイム職員は、1週につき2日勤務する。",
+            ["パートタイム職員は週2日勤務します。"],
+            {"パートタイム職員は月2日勤務します。": "", "パートタイム職員は週3日勤務します。": "2日"},
+        ),
+        (
+            "遅延損害金の利率は年12パーセントとする。",
+            ["遅延損害金の利率は年12%です。"],
+            {"遅延損害金の利率は月12%です。": "", "遅延損害金の利率は年15%です。": "12パーセント"},
+        ),
+        ("会費は月額3,000円とする。", ["会費は月額3,000円です。"], {"会費は年額3,000円です。": ""}),
+        (
+            "파트타임 직원은 1주일에 2일 근무한다.",
+            ["파트타임 직원은 주 2일 근무합니다."],
+            {"파트타임 직원은 월 2일 근무합니다.": "", "파트타임 직원은 주 3일 근무합니다.": "2일"},
+        ),
+        (
+            "연체 이자율은 연 12퍼센트로 한다.",
+            ["연체 이자율은 연 12%입니다."],
+            {"연체 이자율은 월 12%입니다.": "", "연체 이자율은 연 15%입니다.": "12퍼센트"},
+        ),
+        ("회비는 월 3,000원으로 한다.", ["회비는 월 3,000원입니다."], {"회비는 연 3,000원입니다.": ""}),
+        (
+            "The late payment rate is twelve percent per annum.",
+            ["The late payment rate is 12% a year."],
+            {
+                "The late payment rate is 12% a month.": "",
+                "The late payment rate is 15% a year.": "twelve percent",
+            },
+        ),
+        (
+            "Part-time staff work two days per week in the office.",
+            ["Part-time staff work two days a week in the office."],
+            {
+                "Part-time staff work two days a month in the office.": "",
+                "Part-time staff work three days a week in the office.": "two days",
+            },
+        ),
+    ],
+)
+def test_a_rate_holds_for_its_own_number_and_period_only(text: str, true: list[str], lies: dict[str, str]):
+    checker = Checker([passage(text)])
+
+    assert [checker.check(said).status for said in true] == ["verified"] * len(true)
+    found = {said: checker.check(said) for said in lies}
+    assert {said: one.said for said, one in found.items()} == lies
+    assert "verified" not in {one.status for one in found.values()}
