@@ -77,9 +77,21 @@ _DOCUMENTS = (
         r"^(?:which|what|how many|list (?:all |the |all the )?|show (?:me )?(?:all |the )?)\s*"
         r"(?:of (?:my|the) )?(?:my |the )?(?:documents?|files?|papers?|reports?|pages?|contracts?|notes?)"
         r"\s+(?:that )?(?:do |does |are |is |were )?(?:mention|talk about|speak of|contain|discuss|refer to"
-        r"|deal with|cover|includ|about|describ|say something about|have the words?)\w*"
-        r"\s+(?P<subject>.{2,120}?)\s*\??$",
+        r"|deal with|cover|includ|about|describ|say something about|have)\w*"
+        r"\s+(?:the (?:words?|terms?|names?)\s+)?(?P<subject>.{2,120}?)\s*\??$",
         re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:in |by )?(?:which|what|how many) (?:of (?:my|the) )?"
+        r"(?:documents?|files?|papers?|reports?|contracts?|notes?)"
+        r"\s+(?:is|are|was|were|does|do)\s+(?P<subject>.{2,120}?)\s+"
+        r"(?:mentioned|named|described|discussed|covered|contained|appear|occur|stand)\w*(?: in| on)?\s*\??$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:어떤|어느|무슨|몇 개의)\s*(?:문서|파일|자료|보고서|계약서)(?:들)?(?:에서?|이|가)?\s+"
+        r"(?P<subject>.{1,60}?)(?:을|를|이|가|은|는|에 대해|에 관해)?\s*"
+        r"(?:언급|나오|나옵|나와|들어\s?있|포함|다루|다룹|적혀|쓰여)\S*(?:\s있\S*)?\s*$"
     ),
     re.compile(
         r"^(?P<subject>.{1,60}?)(?:을|를|이|가|에 대해|에 관해|에 대한|에 관한|이라는 말이)?\s*"
@@ -89,7 +101,7 @@ _DOCUMENTS = (
     ),
     re.compile(
         r"^(?P<subject>.{1,60}?)(?:に(?:ついて|関して)?|を|が|の)?\s*"
-        r"(?:言及(?:している|する|した)|述べている|触れている|扱っている|扱う|含む|含まれる|説明している|出てくる|書かれている|書いてある|ある|関する)"
+        r"(?:言及(?:している|する|した)|述べている|触れている|扱っている|扱う|含む|含まれる|説明している|出てくる|載っている|書かれている|書かれた|書いてある|ある|関する)"
         r"(?:すべての|全ての)?(?:文書|ファイル|資料|ドキュメント|報告書)(?:は|を|が)?"
         r"(?:どれ|何|いくつ|すべて|全て|教え|一覧|挙げ|リスト|[?？]|$).*$"
     ),
@@ -187,8 +199,13 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
     [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False, limited=False), None]
     >>> read_whole_question("List all suppliers in my documents.", ()).subject
     'suppliers'
+
+    A question for the documents that name something is about all, whatever their titles have of its words.
     """
     text = unicodedata.normalize("NFKC", question).strip()
+    subject, counted, limited = _subject(text, _DOCUMENTS)
+    if frozenset(tokens(subject)) - _CONTAINERS:
+        return WholeQuestion("documents", subject, None, counted, limited)
     called = documents_called(text, documents)
     ids = frozenset(one.id for one in called) or None
     left = _without_names(text, called)
@@ -198,19 +215,12 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
         left = _ABOUT.sub("about the document", left)
     if asks_for_overview(left):
         return WholeQuestion("overview", "", ids)
-    kinds: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (
-        ("documents", _DOCUMENTS),
-        ("list", _LIST),
-        ("topic", _TOPIC),
-    )
+    kinds: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (("list", _LIST), ("topic", _TOPIC))
     for kind, patterns in kinds:
-        of = text if kind == "documents" else left
-        subject, counted, limited = _subject(of, patterns)
-        if subject:
-            if kind != "documents":
-                subject = _IN_DOCUMENT.sub("", subject).strip()
-            if frozenset(tokens(subject)) - _CONTAINERS:
-                return WholeQuestion(kind, subject, None if kind == "documents" else ids, counted, limited)
+        subject, counted, limited = _subject(left, patterns)
+        subject = _IN_DOCUMENT.sub("", subject).strip()
+        if frozenset(tokens(subject)) - _CONTAINERS:
+            return WholeQuestion(kind, subject, ids, counted, limited)
     return None
 
 
