@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
+from operator import attrgetter
 from typing import Protocol
 
 from langchain_core.retrievers import BaseRetriever
@@ -169,7 +170,9 @@ def _of_tables(text: str) -> Iterator[LabelledValue]:
             if number != 1 and len(filled) == 1 and len(row) > 1:
                 section = filled[0][0]
             elif number != 1 and len(filled) > 1 and not (wide and number == 0 and not paired):
-                yield from _of_row(filled, at, at + len(line), section, pairs=len(filled) % 2 == 0)
+                one_value = not wide or paired  # else its first value is one of several
+                pairs = len(filled) % 2 == 0
+                yield from _of_row(filled, at, at + len(line), section, pairs=pairs, certain=one_value)
             if number == len(lines) - 1 == 2 and wide:  # one record, with its labels above
                 yield from _of_record(table.header, row, at, table.start)
             at += len(line) + 1
@@ -184,14 +187,15 @@ def _of_record(
 
 
 def _of_row(
-    filled: list[tuple[str, int]], at: int, last: int, section: str, *, pairs: bool
+    filled: list[tuple[str, int]], at: int, last: int, section: str, *, pairs: bool, certain: bool
 ) -> Iterator[LabelledValue]:
     """Yield the values of a row: each in an even place has the label before it, else all but the first."""
     places = range(1, len(filled), 2) if pairs else range(1, min(2, len(filled)))
     for place in places:
         label, (value, start) = filled[place - 1][0], filled[place]
         if len(label) <= LONGEST_LABEL and len(value) <= LONGEST_VALUE:
-            yield LabelledValue(label.strip("*_ :："), at + start, at + start + len(value), at, last, section)
+            name, end = label.strip("*_ :："), at + start + len(value)
+            yield LabelledValue(name, at + start, end, at, last, section, certain=certain)
 
 
 SEARCHED = 12
@@ -278,9 +282,14 @@ class RowDocument:
         return cells(self.read_text)
 
     @cached_property
-    def rows_of_figures(self) -> frozenset[int]:
+    def figures_by_row(self) -> Mapping[int, Sequence[TableCell]]:
+        """The numbers of each row of its tables, by the start of the row."""
+        return {start: [*row] for start, row in groupby(self.cells, key=attrgetter("row_start"))}
+
+    @property
+    def rows_of_figures(self) -> Collection[int]:
         """Starts of the rows with numbers of its tables."""
-        return frozenset(cell.row_start for cell in self.cells)
+        return self.figures_by_row.keys()
 
     @cached_property
     def labelled(self) -> tuple[LabelledValue, ...]:

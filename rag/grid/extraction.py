@@ -28,6 +28,7 @@ from rag.grid.cells import (
 from rag.grid.columns import Column
 from rag.grid.document import RowDocument, RowLibrary
 from rag.grid.model_reading import read_by_model
+from rag.grid.named_cells import named_cell_candidates
 from rag.grid.stated_values import (
     labelled_candidates,
     loose_candidates,
@@ -235,6 +236,7 @@ def read_by_rules(document: RowDocument, candidates: Sequence[Candidate]) -> Cel
 
 
 def _candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    yield from named_cell_candidates(document, terms)
     yield from _facts(document, terms)
     yield from own_date_candidates(document, terms)
     yield from labelled_candidates(document, terms)
