@@ -459,6 +459,10 @@ def _neighbours(
             first, last = (pages[0].start, max(pages[-1].end, end)) if pages else (0, len(text))
             head, tail = _whole_tables(text, max(first, start - CONTEXT), min(last, end + CONTEXT))
             head = max(first, head)  # a line at the end of the page before is no caption
+            if header := _header_far_above(text, head, first):
+                row = text.find("\n", head, start) if "\n" in text[head:start] else text.rfind("\n", 0, head)
+                row_end = text.find("\n", tail, last)
+                return f"…\n\n{header}\n{text[row + 1 : start]}", text[end : last if row_end < 0 else row_end]
             if head > first and text[head - 1] == "\n":  # a table would be none without its first word
                 return f"…\n\n{text[head:start]}", _cut_tail(text[end:tail], tail < last)
             return _cut_head(text[head:start], head > first), _cut_tail(text[end:tail], tail < last)
@@ -478,6 +482,16 @@ def _whole_tables(text: str, head: int, tail: int) -> tuple[int, int]:
             row_end = text.find("\n", tail, far + table.end)
             tail = far + table.end if row_end < 0 else row_end
     return head, tail
+
+
+def _header_far_above(text: str, head: int, first: int) -> str:
+    """Return the first row and the rule of the table whose rows are cut at a place; empty for other text."""
+    above = text.rfind("\n\n", first, head)
+    top = above + 2 if above >= 0 else first
+    table = next(iter(read_tables(text[top : text.find("\n", head)])), None)
+    if table is None or table.start or not table.rows or top + table.rows[0].start >= head:
+        return ""
+    return text[top : top + table.rows[0].start].rstrip("\n")
 
 
 def _cut_head(text: str, cut: bool) -> str:

@@ -210,6 +210,16 @@ def test_an_address_with_words_that_a_document_does_not_have_shows_its_first_par
     assert not at.exception and "Room 1 has seven candles." in words(at)
 
 
+@pytest.mark.parametrize("number", [3, 150, 399])
+def test_a_row_far_below_the_head_of_its_table_is_shown_marked_in_the_table(here, page, number):
+    rows = "\n".join(f"MK-{n},Mixer number {n} with a bowl of steel,{n}.5" for n in range(1000, 1400))
+    cited = f"| MK-{1000 + number} | Mixer number {1000 + number} with a bowl of steel | {1000 + number}.5 |"
+    chat, answer, _document = cite(here, "prices.csv", f"Model,Name,Price\n{rows}".encode(), cited)
+    told = words(page(chat=chat, cite=f"{answer}-0")).replace("\\", "")
+    assert "| Model | Name | Price |" in told
+    assert f"| :yellow-background[MK-{1000 + number}] | :yellow-background[Mixer number" in told
+
+
 def workbook() -> bytes:
     book, file = Workbook(), io.BytesIO()
     sheet = book.active
