@@ -33,6 +33,9 @@ _TABLES = {
     "": ("{columns}", "、", "："),
 }
 """Sentence about the columns of a table by language, and what stands between them and after its heading."""
+_SHEETS = frozenset({".xlsx", ".xlsm", ".xls", ".ods"})
+_SIZES = {"ko": "시트 {sheets}개, {rows}행", "ja": "シート{sheets}枚、{rows}行"}
+_RULE = re.compile(r"\|(?: *:?-+:? *\|)+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
 
@@ -54,7 +57,7 @@ def introduce(
     """
     body = chunks[: back_matter([chunk.text for chunk in chunks])]
     shown = spread(body, MOST_CHUNKS)
-    so_far = Introduction(summarise(shown))
+    so_far = Introduction("\n".join(filter(None, (summarise(shown), sheet_size(chunks)))))
     yield so_far
     for question, chunk in islice(candidates(shown), MOST_TRIED):
         if cancelled() or len(so_far.questions) == MOST_QUESTIONS:
@@ -79,6 +82,30 @@ def summarise(chunks: Sequence[ChunkRecord]) -> str:
             continue
         told[pick.number, pick.start] = " ".join(said.split())
     return "\n".join(told[place] for place in sorted(told)) or _columns(chunks)
+
+
+def sheet_size(chunks: Sequence[ChunkRecord]) -> str:
+    """Return the number of sheets and rows of a spreadsheet in its language; empty for other documents.
+
+    The headings of its columns are rows, as a spreadsheet program numbers them; empty rows are not counted.
+    """
+    if not chunks or PurePath(chunks[0].document).suffix.lower() not in _SHEETS:
+        return ""
+    rows = {
+        chunk.start + line.start()
+        for chunk in chunks
+        for line in re.finditer(r"^\|.*$", chunk.text, re.MULTILINE)
+        if not _RULE.fullmatch(line[0])
+    }
+    sheets = {chunk.heading.partition(" > ")[0] for chunk in chunks if chunk.heading}
+    spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
+    if spoken in _SIZES:
+        return _SIZES[spoken].format(sheets=f"{len(sheets):,}", rows=f"{len(rows):,}")
+    return f"{_english(len(sheets), 'sheet')}, {_english(len(rows), 'row')}"
+
+
+def _english(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _columns(chunks: Sequence[ChunkRecord]) -> str:

@@ -1,7 +1,17 @@
+from io import BytesIO
+
 import pytest
 
 from rag.chat.answer import Done
-from rag.chat.introduction import Introduction, candidates, introduce, is_answered, spread, summarise
+from rag.chat.introduction import (
+    Introduction,
+    candidates,
+    introduce,
+    is_answered,
+    sheet_size,
+    spread,
+    summarise,
+)
 from rag.chat.scope import Scope
 from rag.factory import make_pipeline
 from rag.ingest.library import Library
@@ -155,3 +165,42 @@ def test_a_long_document_is_looked_at_from_its_beginning_to_its_end(sample, most
     shown = spread([*chunks] * 100, most)
     assert len(shown) == most and shown[0] == chunks[0]
     assert spread(chunks, 1000) == list(chunks) and spread([], 3) == []
+
+
+ENGLISH = "Model", "Name", "large mixer"
+KOREAN = "모델", "품명", "대형 믹서"
+JAPANESE = "型番", "品名", "ミキサー大"
+
+
+@pytest.mark.parametrize(
+    ("words", "sheets", "said"),
+    [
+        (ENGLISH, [300, 2, 1], "3 sheets, 306 rows"),
+        (ENGLISH, [0], "1 sheet, 1 row"),
+        (KOREAN, [300, 2], "시트 2개, 304행"),
+        (JAPANESE, [300, 2], "シート2枚、304行"),
+    ],
+    ids=["several", "one", "ko", "ja"],
+)
+def test_the_summary_of_a_spreadsheet_has_its_sheets_and_rows(
+    library: Library, words: tuple[str, str, str], sheets: list[int], said: str
+):
+    from openpyxl import Workbook
+
+    book, content = Workbook(), BytesIO()
+    for number, rows in enumerate(sheets):
+        sheet = book.active if number == 0 else book.create_sheet()
+        sheet.append(words[:2])
+        for row in range(rows):
+            sheet.append([f"MK-{row}", f"{words[2]} {row}"])
+    book.save(content)
+    record, _ = library.add(f"{words[0]}-{len(sheets)}.xlsx", content.getvalue())
+    list(library.read(record.id))
+    chunks = library.documents.chunks(record.id)
+    pipeline = make_pipeline(Settings(), library, None, scope=Scope(frozenset({record.id}), record.name))
+    assert sheet_size(chunks) == said
+    assert next(introduce(chunks, pipeline)).summary.endswith(said)
+
+
+def test_a_document_that_is_no_spreadsheet_has_no_rows_in_its_summary(sample):
+    assert sheet_size(sample[0]) == ""
