@@ -273,7 +273,7 @@ def test_no_passage_of_another_person_is_ever_found(served: ApiServer):
 @pytest.mark.parametrize(
     "asked",
     [
-        pytest.param(40, id="40"),
+        pytest.param(15, id="15"),
         pytest.param(
             1000, marks=[pytest.mark.slow(reason="asks 7,000 questions"), pytest.mark.timeout(3600)]
         ),
