@@ -26,6 +26,8 @@ HEAD_STAYS = """panel => {
   const head = panel.querySelector('.st-key-source-head').parentElement.getBoundingClientRect();
   return panel.scrollTop > 100 && head.top >= panel.getBoundingClientRect().top;
 }"""
+CUT = """buttons => buttons.flatMap(button => [...button.querySelectorAll('*')]).filter(
+  part => part.scrollWidth > part.clientWidth && getComputedStyle(part).overflow === 'hidden').length"""
 OVERFLOWS = "head => head.scrollHeight > head.clientHeight && getComputedStyle(head).overflowY !== 'visible'"
 
 
@@ -144,3 +146,25 @@ def test_neither_title_nor_scope_of_a_chat_is_hidden_by_what_is_beside_it(answer
     click(page.locator(".st-key-delete-chat button"), then=page.locator(".st-key-undo"))
     bar, scope = page.locator(".st-key-undo").bounding_box(), page.locator(".st-key-scope").bounding_box()
     assert bar and scope and bar["y"] + bar["height"] <= scope["y"]
+
+
+@pytest.mark.usefixtures("answered")
+def test_suggested_questions_are_read_whole_on_a_phone(server: Server, browser: Browser):
+    with opened(browser, server) as visitor:
+        visitor.page.set_viewport_size({"width": 390, "height": 844})
+        questions = visitor.page.locator('[class*="st-key-introduction-ask-"] button')
+        expect(questions).to_have_count(3)
+        assert questions.evaluate_all(CUT) == 0
+        assert max(box.bounding_box()["height"] for box in questions.all()) > 40  # one takes a second line
+
+
+@pytest.mark.usefixtures("answered")
+def test_the_hint_of_a_search_without_a_model_leaves_the_sidebar_free(server: Server, browser: Browser):
+    with opened(browser, server) as visitor:
+        page = visitor.page
+        page.set_viewport_size({"width": 1440, "height": 900})
+        hint = page.get_by_test_id("stTooltipContent")
+        help_of = page.locator('.st-key-first-model [data-testid="stTooltipIcon"] button').first
+        again(lambda patience: help_of.hover(timeout=patience), hint)
+        sidebar = page.get_by_test_id("stSidebar").bounding_box()
+        assert hint.first.bounding_box()["x"] >= sidebar["x"] + sidebar["width"]

@@ -242,7 +242,7 @@ def _button(
     act: Callable[[], object],
     kind: Literal["secondary", "tertiary"] = "tertiary",
 ) -> None:
-    action(name, icon, key, _act, act, kind=kind)
+    action(name, icon, key, _act, act, kind=kind, wrap=True)
 
 
 @dialog(N_("Edit question"), ":material/edit:")
@@ -477,6 +477,7 @@ def _show_place(passage: PassageRecord, link: Link, key: str, row: str, remarks:
             on_click=evidence_panel.choose,
             args=(link.target,),
             type="tertiary",
+            wrap=True,
         )
         heading = heading_of(passage).rpartition(" > ")[2]
         if place := " · ".join(filter(None, [label(heading, 80), row])):
@@ -689,4 +690,5 @@ def _source_button(message: Message, passage: PassageRecord, *, numbered: bool) 
         on_click=evidence_panel.choose,
         args=(f"{message.id}-p{passage.number}",),
         type="secondary",
+        wrap=True,
     )

@@ -197,7 +197,8 @@ def _show_made(record: DocumentRecord, made: Introduction, here: Workspace, *, m
 def _show_questions(questions: Sequence[tuple[DocumentRecord, str]], here: Workspace) -> None:
     with st.container(horizontal=True, gap="xsmall", key="introduction-questions"):
         for number, (record, question) in enumerate(questions):
-            if st.button(label(question, 160), key=f"introduction-ask-{number}", icon=":material/chat:"):
+            key = f"introduction-ask-{number}"
+            if st.button(label(question, 160), key=key, icon=":material/chat:", wrap=True):
                 ask_about(record, question, here)
 
 
