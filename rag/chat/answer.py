@@ -306,11 +306,15 @@ def written(
 
 @dataclass(frozen=True)
 class Prompt:
-    """Messages that ask for an answer from the passages `given`; `unread` more did not fit."""
+    """Messages that ask for an answer from the passages `given`; `unread` more did not fit.
+
+    An answer that is only a value is checked as one to the `question`.
+    """
 
     given: tuple[Passage, ...]
     messages: list[dict[str, str]]
     unread: int = 0
+    question: str = ""
 
 
 def longest_answer(llm: LanguageModel) -> int:
@@ -335,7 +339,7 @@ def _prompt(
     room = llm.settings.context_tokens - longest_answer(llm) - around
     fit = fitting_excerpts if llm.settings.brief else fitting
     given = tuple(passages) if kept else fit(question, passages, room)
-    return Prompt(given, ask(question, given), len(passages) - len(given))
+    return Prompt(given, ask(question, given), len(passages) - len(given), question)
 
 
 def generated(
@@ -357,7 +361,7 @@ def generated(
         said.append(piece)
         yield Token(piece)
     with _in_turn():
-        text, citations = cite("".join(said), given, embedder=embedder, judge=judge)
+        text, citations = cite("".join(said), given, question=prompt.question, embedder=embedder, judge=judge)
     yield Done(text, citations, llm.settings.model)
 
 

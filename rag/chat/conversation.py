@@ -143,7 +143,8 @@ class Conversation:
         cited = [_as_citation(record) for record in answer.citations]
         passages = [_passage(record) for record in answer.passages]
         began = time.perf_counter()
-        for event in self._make_pipeline().check(answer.content, cited, passages, cancelled):
+        asked = answer.standalone_question or ""
+        for event in self._make_pipeline().check(answer.content, cited, passages, cancelled, question=asked):
             if isinstance(event, Sent):
                 sent.append(traces.SentRecord(event.purpose, event.messages))
             if isinstance(event, Checked):
@@ -305,7 +306,8 @@ class _Draft:
         kept = whole_sentences(written)
         if llm is None or self.pipeline is None or self.citations or not kept or not self.passages:
             return
-        said, self.citations = cite(kept, self.passages, embedder=self.pipeline.embedder)
+        asked = self.understood or self.turn.answer.standalone_question or self.turn.question.content
+        said, self.citations = cite(kept, self.passages, question=asked, embedder=self.pipeline.embedder)
         self.text, self.model = said + written[len(kept) :], llm.settings.model
 
     def _trace(self, *, nothing_found: bool) -> traces.Trace | None:

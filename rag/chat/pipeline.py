@@ -315,8 +315,12 @@ class RagPipeline:
         citations: Sequence[Citation],
         passages: Sequence[Passage],
         cancelled: Cancel = never,
+        *,
+        question: str = "",
     ) -> Iterator[Checking | Sent | Checked]:
         """Yield the events of reading for the open statements of an answer; nothing where none is open.
+
+        A statement that is only a value is read with the `question`.
 
         A failure of the model is a note of `Checked`. Raises Cancelled.
         """
@@ -324,7 +328,7 @@ class RagPipeline:
             return
         sent: list[Sent] = []
         reader = StatementReader(ObservedModel(self.llm, purpose="check", sent=sent), self.reading_seconds)
-        for event in check(text, citations, passages, reader, cancelled):
+        for event in check(text, citations, passages, reader, cancelled, question):
             if isinstance(event, Checked):
                 yield from (_with_reply(one, event.reply) for one in sent)
             yield event

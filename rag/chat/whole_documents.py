@@ -542,7 +542,9 @@ class WholeReading:
             yield from self.write(self._central())
             return
         given = tuple(self.passages[number - 1] for number in order)
-        prompt = Prompt(given, reduce_messages(self.question, notes, self.instructions))
+        prompt = Prompt(
+            given, reduce_messages(self.question, notes, self.instructions), question=self.question
+        )
         yield from generated(prompt, self.llm, self.embedder, self.judge, "", self.cancelled)
 
     def _written(self, passages: Sequence[Passage]) -> Iterator[Reading]:

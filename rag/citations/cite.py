@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from rag.citations.checker import Checker, Evidence, Judge
+from rag.citations.elliptic import completed, unsaid_words
 from rag.citations.support import OPEN, Citation, declines
 from rag.passage import Passage
 from rag.text.markdown import BAR
@@ -31,13 +32,15 @@ from rag.text.tokenize import tokens, tokens_of
 class Statement:
     """Sentence of an answer without its markers: text, span in the answer, markers.
 
-    The text of a table's row begins with the table's header, as Markdown.
+    The text of a table's row begins with the table's header, as Markdown. `value` is all that the answer
+    has of a statement that its question completed.
     """
 
     text: str
     start: int
     end: int
     markers: tuple[int, ...]
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,11 @@ class _Claim:
 LEAST_TOKENS = 3  # of a sentence that may get a marker: the one word of "End." is in any document
 
 
-def statements(answer: str) -> list[Statement]:
+def statements(answer: str, question: str = "") -> list[Statement]:
     r"""Return the statements of an answer with their markers.
 
-    A marker belongs to the sentence that it is in or after.
+    A marker belongs to the sentence that it is in or after. Where the answer to a `question` is only a value,
+    the text says what it is the value of.
 
     >>> [(s.text, s.markers) for s in statements("Yes, it is. [1] As follows:\n\n- Seoul is big [2][3].")]
     [('Yes, it is.', (1,)), ('Seoul is big .', (2, 3))]
@@ -71,9 +75,15 @@ def statements(answer: str) -> list[Statement]:
             at -= 1
         if at >= 0 and number not in beside[at]:
             beside[at].append(number)
-    return [
+    found = [
         _statement(bare, answer, claim, tuple(markers)) for claim, markers in zip(claims, beside, strict=True)
     ]
+    return [_completed(one, question) for one in found] if question else found
+
+
+def _completed(statement: Statement, question: str) -> Statement:
+    said = completed(statement.text, question)
+    return statement if said == statement.text else replace(statement, text=said, value=statement.text)
 
 
 @lru_cache
@@ -191,6 +201,7 @@ def cite(
     answer: str,
     passages: Sequence[Passage],
     *,
+    question: str = "",
     embedder: Embeddings | None = None,
     judge: Judge | None = None,
 ) -> tuple[str, tuple[Citation, ...]]:
@@ -198,6 +209,7 @@ def cite(
 
     A sentence is checked against the passages it cites, then against all. A sentence with evidence in
     several places has a citation for each. The answer must have passed a MarkerFilter for these passages.
+    A sentence that is only a value is read with the `question`.
     `embedder` decides near the threshold, `judge` about every sentence without a contradiction.
     """
     checker = Checker(passages, embedder=embedder, judge=judge)
@@ -205,9 +217,10 @@ def cite(
     text = answer
     cited: list[Citation] = []
     sources = _SOURCE_LIST.search(answer)
-    for statement in statements(answer):
+    for statement in statements(answer, question):
         listed = sources is not None and statement.end > sources.end()
         found = _listed(statement) if listed else _evidence(statement, checker)
+        found = [_of_question(statement, evidence, passages) for evidence in found]
         added = list(dict.fromkeys(e.number for e in found if e.number and e.number not in statement.markers))
         here = (statement.start + shift, statement.end + shift)
         marked = _with_markers(text, here[1], added)
@@ -217,7 +230,7 @@ def cite(
     return text, tuple(cited)
 
 
-def open_statements(answer: str, citations: Sequence[Citation]) -> list[Statement]:
+def open_statements(answer: str, citations: Sequence[Citation], question: str = "") -> list[Statement]:
     """Return the statements of a cited answer that are neither verified nor shown to differ.
 
     Refusals and lists of sources are none.
@@ -228,7 +241,7 @@ def open_statements(answer: str, citations: Sequence[Citation]) -> list[Statemen
     last = len(answer) if sources is None else sources.end()
     return [
         one
-        for one in statements(answer)
+        for one in statements(answer, question)
         if one.start in checked and one.end <= last and not declines(one.text)
     ]
 
@@ -298,6 +311,25 @@ def _evidence(statement: Statement, checker: Checker) -> list[Evidence]:
         *spans,
         *(_alone(statement, checker, number) for number in statement.markers if number not in used),
     ]
+
+
+def _of_question(statement: Statement, evidence: Evidence, passages: Sequence[Passage]) -> Evidence:
+    """Return evidence of a value as related where the quoted sentence leaves out words of the question.
+
+    The labels of a table are compared where its cells are.
+    """
+    if not statement.value or evidence.status != "verified":
+        return evidence
+    passage = passages[evidence.number - 1]
+    quote = passage.text[evidence.start : evidence.end]
+    if "|" in quote:
+        return evidence
+    told = f"{passage.document} {passage.heading} {quote}"
+    return (
+        replace(evidence, status="related")
+        if unsaid_words(statement.text, statement.value, told)
+        else evidence
+    )
 
 
 def _alone(statement: Statement, checker: Checker, number: int) -> Evidence:

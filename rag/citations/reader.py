@@ -334,12 +334,15 @@ def check(
     passages: Sequence[Passage],
     reader: StatementReader,
     cancelled: Cancel = never,
+    question: str = "",
 ) -> Iterator[Checking | Checked]:
     """Ask a reader for the words of an answer's open statements, and verify those whose words say them.
 
+    A statement that is only a value is read with the `question`.
+
     Yields nothing where no statement is open. Raises Cancelled.
     """
-    told = open_statements(text, citations)[: MOST_STATEMENTS - MOST_CONTROLS]
+    told = open_statements(text, citations, question)[: MOST_STATEMENTS - MOST_CONTROLS]
     if not told or not passages:
         return
     yield Checking(len(told))

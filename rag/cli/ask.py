@@ -108,12 +108,14 @@ def _events(
             )
             passages: Sequence[Passage] = ()
             done: Done | None = None
+            asked = question
             for event in pipeline.ask(question, history, never):
                 passages = event.passages if isinstance(event, Sources) else passages
                 done = event if isinstance(event, Done) else done
+                asked = event.question if isinstance(event, Condensed) else asked
                 yield event
             if done is not None:
-                yield from pipeline.check(done.text, done.citations, passages)
+                yield from pipeline.check(done.text, done.citations, passages, question=asked)
     except DataDirectoryLocked as locked:
         yield from ask_events(running_server(settings, locked), question, history, options)
 

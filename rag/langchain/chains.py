@@ -261,7 +261,7 @@ class _Chain(RunnableSerializable[str | Inputs, dict[str, Any]]):
         text = combined_answer(self._combiner(), documents, given)
         text = markers.feed(text) + markers.flush()
         yield Token(text)
-        text, citations = cite(text, passages, embedder=self.embedder)
+        text, citations = cite(text, passages, question=asked, embedder=self.embedder)
         yield Done(text, citations, None if self.llm is None else self.llm.settings.model)
 
     def _rewritten(
