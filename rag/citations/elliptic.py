@@ -99,7 +99,8 @@ def _value(statement: str, counted: str) -> str:
     """Return the value of a statement that has nothing else, but what is `counted`; empty for another one."""
     framed = _FRAME.fullmatch(statement.strip())
     value = framed["value"] if framed else ""
-    told = [(one.start, one.end) for one in (*quantities(value), *periods(value))]
+    told = [(one.start, one.end) for one in quantities(value)]
+    told += [(one.start, one.end) for one in periods(value)]
     rest = "".join(" " if any(a <= at < b for a, b in told) else c for at, c in enumerate(value))
     left = _BESIDE.sub(" ", rest.replace(counted, " ") if counted else rest)
     return value if told and not _LETTER.search(left) else ""

@@ -125,6 +125,13 @@ def test_a_model_s_answer_streams_with_checked_markers(fake_llm, model):
     assert done.model == "fake"
 
 
+@pytest.mark.parametrize(("said", "status"), [("In 1932.", "verified"), ("In 1933.", "related")])
+def test_an_answer_that_is_only_a_value_is_checked_as_one_to_its_question(fake_llm, model, said, status):
+    fake_llm.say(f"{said} [1]")
+    *_, done = parts(answer("When did the Alder Bridge open?", PASSAGES, llm=model))
+    assert [(c.marker, c.status) for c in done.citations] == [(1, status)]
+
+
 def test_a_model_that_gives_no_markers_gets_them_at_the_end(fake_llm, model):
     fake_llm.say("The Alder Bridge opened on 4 May 1932.")
     _, streamed, done = parts(answer("Tell me.", PASSAGES, llm=model))
