@@ -16,6 +16,7 @@ from rag.citations.logic import (
     adds_direction,
     drops_condition,
     exchanges,
+    of_other_month,
     other_mode,
     other_quantifier,
     swaps_roles,
@@ -276,6 +277,7 @@ def find_contradiction(
     by_value = claim.states_facts and _LETTERS.search(claim.text)  # then the order of letters tells little
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
+        ("month", lambda: of_other_month(claim.text, " ".join(unit.text for unit in window))),
         ("name", lambda: _other_name(claim, anchor, passage)),
         ("denial", lambda: _denied(claim, anchor, window)),
         (

@@ -104,6 +104,36 @@ maximum : \bmaximum\b|최대|最大|最高
 """Classes of words that exclude one another: what is done every year is not said to be done every month."""
 
 
+_DAY = re.compile(
+    r"(?:(?P<next>翌月?|来月|다음\s?달|익월|내달)|(?P<this>当月|今月|이번\s?달|이달|당월)|(?P<last>前月|先月|지난\s?달|전월))?"
+    r"(?:の|\s)?(?P<day>\d{1,2})\s?[日일](?![間간])"
+    r"|\b(?P<nth>\d{1,2})(?:st|nd|rd|th)\b(?:(?: day)? of the"
+    r" (?:(?P<following>following|next)|(?P<same>same|current)|(?P<previous>previous|preceding|last)) month)?",
+    re.IGNORECASE,
+)
+"""Day with the month that it counts from, if that is told: 翌月3日, 다음 달 3일, "3rd of the following month"."""
+
+
+def _days(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for match in _DAY.finditer(text):
+        after, here = match["next"] or match["following"], match["this"] or match["same"]
+        before = match["last"] or match["previous"]
+        of = "next" if after else "this" if here else "last" if before else ""
+        found.setdefault(match["day"] or match["nth"], set()).add(of)
+    return found
+
+
+def of_other_month(claim: str, window: str) -> bool:
+    """Return True where a statement has a day of the source without the month that it counts from, or with another.
+
+    >>> [of_other_month(said, "翌月3日に払う。") for said in ("翌月3日に払う。", "5月3日に払う。", "3日に払う。")]
+    [False, True, True]
+    """
+    told = _days(window)
+    return any(day in told and not months <= told[day] for day, months in _days(claim).items())
+
+
 def _have(classes: dict[str, re.Pattern[str]], text: str) -> set[str]:
     return {name for name, pattern in classes.items() if _times(pattern, text)}
 

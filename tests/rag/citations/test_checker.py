@@ -467,3 +467,45 @@ def test_a_rate_holds_for_its_own_number_and_period_only(text: str, true: list[s
     found = {said: checker.check(said) for said in lies}
     assert {said: one.said for said, one in found.items()} == lies
     assert "verified" not in {one.status for one in found.values()}
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "lies"),
+    [
+        (
+            "回答は翌月3日までに提出する。",
+            "回答は翌月3日までに提出します。",
+            [
+                "回答は3日までに提出します。",
+                "回答は当月3日までに提出します。",
+                "回答は5月3日までに提出します。",
+                "回答は翌月4日までに提出します。",
+            ],
+        ),
+        (
+            "회답은 다음 달 3일까지 제출한다.",
+            "회답은 다음 달 3일까지 제출합니다.",
+            [
+                "회답은 3일까지 제출합니다.",
+                "회답은 이번 달 3일까지 제출합니다.",
+                "회답은 5월 3일까지 제출합니다.",
+                "회답은 다음 달 4일까지 제출합니다.",
+            ],
+        ),
+        (
+            "Fees are due on the 3rd of the following month.",
+            "Fees are due on the 3rd of the following month.",
+            [
+                "Fees are due on the 3rd of the month.",
+                "Fees are due on the 3rd of the same month.",
+                "Fees are due on 3 May.",
+                "Fees are due on the 4th of the following month.",
+            ],
+        ),
+    ],
+)
+def test_a_day_of_the_next_month_is_no_day_of_another(text: str, true: str, lies: list[str]):
+    checker = Checker([replace(passage(text), heading="2024年5月, 2024년 5월, May 2024")])
+
+    assert checker.check(true).status == "verified"
+    assert [said for said in lies if checker.check(said).status == "verified"] == []
