@@ -301,14 +301,14 @@ class TextChecker:
     def _check_group(
         self, group: Sequence[Statement], notes: dict[str, None], cancelled: Cancel
     ) -> list[tuple[Statement, "_Finding"]]:
-        short = [one for one in group if len(one.text) <= MAX_STATEMENT]
+        short = [one for one in group if len(one.text) <= MAX_STATEMENT and not one.value]
         found = {id(one): self._find(one, notes, cancelled) for one in short}
         near = _distinct([passage for passages, _ in found.values() for passage in passages])
         checker = Checker(near, embedder=self.pipeline.embedder)
         results = []
         for one in group:
-            if id(one) not in found:
-                results.append((one, _Finding(Evidence("unsupported"), (), too_long=True)))
+            if id(one) not in found:  # what is only a value says nothing
+                results.append((one, _Finding(Evidence("unsupported"), (), too_long=not one.value)))
                 continue
             finding = _Finding(checker.check(one.text), near)
             if found[id(one)][1] and finding.evidence.status not in ("verified", "differs"):

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from rag.citations.checker import Checker, Evidence, Judge
-from rag.citations.elliptic import completed, unsaid_words
+from rag.citations.elliptic import completed, is_only_a_value, is_only_one, unsaid_words
 from rag.citations.support import OPEN, Citation, declines
 from rag.passage import Passage
 from rag.text.markdown import BAR
@@ -33,7 +33,7 @@ class Statement:
     """Sentence of an answer without its markers: text, span in the answer, markers.
 
     The text of a table's row begins with the table's header, as Markdown. `value` is all that the answer
-    has of a statement that its question completed.
+    has of a statement that is only a value; its question completed the text, or none did.
     """
 
     text: str
@@ -78,12 +78,13 @@ def statements(answer: str, question: str = "") -> list[Statement]:
     found = [
         _statement(bare, answer, claim, tuple(markers)) for claim, markers in zip(claims, beside, strict=True)
     ]
-    return [_completed(one, question) for one in found] if question else found
+    return [_completed(one, question) for one in found]
 
 
 def _completed(statement: Statement, question: str) -> Statement:
     said = completed(statement.text, question)
-    return statement if said == statement.text else replace(statement, text=said, value=statement.text)
+    is_value = said != statement.text or is_only_a_value(said)
+    return replace(statement, text=said, value=statement.text) if is_value else statement
 
 
 @lru_cache
@@ -316,20 +317,21 @@ def _evidence(statement: Statement, checker: Checker) -> list[Evidence]:
 def _of_question(statement: Statement, evidence: Evidence, passages: Sequence[Passage]) -> Evidence:
     """Return evidence of a value as related where the quoted sentence leaves out words of the question.
 
-    The labels of a table are compared where its cells are.
+    So is that of a sentence with two values of the kind, as which of them was asked for is not known, and
+    that of a value which no question completed. The labels of a table are compared where its cells are.
     """
-    if not statement.value or evidence.status != "verified":
+    if not statement.value or evidence.status not in ("verified", "differs"):
         return evidence
+    if statement.text == statement.value:
+        return replace(evidence, status="related", said="")
     passage = passages[evidence.number - 1]
     quote = passage.text[evidence.start : evidence.end]
     if "|" in quote:
         return evidence
     told = f"{passage.document} {passage.heading} {quote}"
-    return (
-        replace(evidence, status="related")
-        if unsaid_words(statement.text, statement.value, told)
-        else evidence
-    )
+    is_said = is_only_one(evidence.said or statement.value, quote)
+    unsaid = unsaid_words(statement.text, statement.value, told)
+    return evidence if is_said and not unsaid else replace(evidence, status="related", said="")
 
 
 def _alone(statement: Statement, checker: Checker, number: int) -> Evidence:

@@ -6,7 +6,7 @@ the question asks, told in a statement's order: "the fee for 2024 is EUR 1,200".
 
 import re
 
-from rag.citations.quantities import periods, quantities
+from rag.citations.quantities import periods, quantities, same_unit, undated
 from rag.text.facts import without_numbers
 from rag.text.normalize import without_politeness
 from rag.text.sentences import sentences
@@ -24,6 +24,7 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 """Words beside a number that are part of a value: bounds, and codes of currencies."""
+_UNIT = re.compile(r"(?<=\d)[A-Za-zµΩ°]{1,3}(?![A-Za-z])")
 _LETTER = re.compile(r"[^\W_]")
 _INTERROGATIVE = re.compile(
     r"\b(?:how much(?: money)?|how many(?:\s(?P<counted>[a-z]+))?|how long|what|when)\b"
@@ -71,6 +72,15 @@ def completed(statement: str, question: str) -> str:
     return f"{asked[:start]}{value}{said}{'。' if asked.endswith('か') else '.'}"
 
 
+def is_only_a_value(statement: str) -> bool:
+    """Return True for a statement that says nothing but a number or a time.
+
+    >>> [is_only_a_value(said) for said in ("It is EUR 1,200.", "12일입니다.", "The fee is 5.", "Seoul.")]
+    [True, True, False, False]
+    """
+    return bool(_value(statement, ""))
+
+
 def unsaid_words(said: str, value: str, text: str) -> list[str]:
     """Return the content words that a completed statement has beside its value, and a text has not.
 
@@ -84,6 +94,19 @@ def unsaid_words(said: str, value: str, text: str) -> list[str]:
         said = f"{said[: one.start]} {said[one.end :]}"
     words = content_words(without_numbers(without_politeness(said)))
     return [word for word in words if word not in given and (word.isascii() or word not in text)]
+
+
+def is_only_one(value: str, text: str) -> bool:
+    """Return True where a text has no other value of the kind: of its unit, any where it has none, or a time.
+
+    >>> [is_only_one("5 days.", told) for told in ("It is 5 days, from 2024.", "It is 5 days, or 12 days.")]
+    [True, False]
+    """
+    dated, told = periods(value), undated(value, periods(value))
+    if not told:
+        return len({(one.year, one.month, one.day) for one in periods(text)}) == len(dated)
+    others = [one for one in undated(text, periods(text)) if not told[0].fits(one)]
+    return not any(same_unit(told[0].unit, one.unit) or not told[0].unit for one in others)
 
 
 def _uninverted(question: re.Match[str], value: str) -> str:
@@ -101,6 +124,7 @@ def _value(statement: str, counted: str) -> str:
     value = framed["value"] if framed else ""
     told = [(one.start, one.end) for one in quantities(value)]
     told += [(one.start, one.end) for one in periods(value)]
+    told += [match.span() for match in _UNIT.finditer(value)]
     rest = "".join(" " if any(a <= at < b for a, b in told) else c for at, c in enumerate(value))
     left = _BESIDE.sub(" ", rest.replace(counted, " ") if counted else rest)
     return value if told and not _LETTER.search(left) else ""

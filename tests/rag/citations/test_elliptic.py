@@ -102,6 +102,41 @@ def test_without_a_question_a_value_of_a_table_says_nothing():
 
 
 @pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        (LEAVE_KO, "", "5일입니다."),
+        (LEAVE, "Do part-time staff have leave?", "5 days. [1]"),
+        (FEES, "Which fees are there?", "It is EUR 1,300. [1]"),
+    ],
+)
+def test_a_value_that_no_question_completes_is_neither_verified_nor_told_to_differ(
+    text: str, question: str, answer: str
+):
+    assert status(text, question, answer) in ("related", "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answers"),
+    [
+        (
+            "Tesla's patent for the lamp of 100 V came after that for the motor of 220 V.",
+            "How many V did the lamp have?",
+            ("100 V.", "220 V."),
+        ),
+        (
+            "램프는 100V, 모터는 220V의 전압을 쓴다.",
+            "램프의 전압은 얼마입니까?",
+            ("100V입니다.", "220V입니다."),
+        ),
+    ],
+)
+def test_which_of_two_values_in_a_sentence_was_asked_for_is_not_known(
+    text: str, question: str, answers: tuple[str, str]
+):
+    assert {status(text, question, f"{one} [1]") for one in answers} <= {"related", "unsupported"}
+
+
+@pytest.mark.parametrize(
     ("statement", "question"),
     [
         ("The fee is EUR 5.", "What is the fee?"),
