@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from rag.ingest.parsers.korean_lines import features, places
+from rag.ingest.parsers.line_ends import features, places
 
 _CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)|<[^>]*>|\{/?\*.*?\*/?\}", re.DOTALL)
 _STRENGTH = 1.0  # inverse of the L1 penalty: a greater one keeps more weights

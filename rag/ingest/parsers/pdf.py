@@ -16,7 +16,7 @@ from pypdfium2 import PdfPage, PdfTextPage
 
 from rag.errors import DocumentRefused
 from rag.i18n import N_
-from rag.ingest.parsers.korean_lines import LineEnd, goes_on, inside_words, may_run_on
+from rag.ingest.parsers.line_ends import LineEnd, goes_on, inside_words, may_run_on
 from rag.ingest.parsers.pdf_glyph_names import OpenedPdf
 from rag.ingest.parsers.pdf_lines import (
     JOINING,
