@@ -51,6 +51,18 @@ def messages(server: Server, chat: str, role: str = "assistant") -> list[tuple[s
         return ledger.execute(asked, (chat, role)).fetchall()
 
 
+def is_hidden(server: Server, chat: str) -> bool:
+    """Whether a chat was deleted, and can be restored for some days."""
+    asked = "select deleted is not null from conversations where id = ?"
+    with closing(sqlite3.connect(f"file:{server.data / 'footnote.db'}?mode=ro", uri=True)) as ledger:
+        return ledger.execute(asked, (chat,)).fetchall() == [(1,)]
+
+
+def is_answered(server: Server, chat: str) -> bool:
+    """Whether the last answer of a chat is still written, or was written to its end."""
+    return messages(server, chat)[-1][0] in ("pending", "complete")
+
+
 def begun(tab: Tab, fake: FakeLLM, words: int, text: str = TEXT) -> str:
     """Ask, and wait until so many words are written and no more; returns the chat."""
     fake.reply(Reply(text, hold_after=words))
@@ -152,7 +164,7 @@ def test_a_chat_that_is_deleted_stays_deleted(open_tab: Open, server: Server, fa
     tab.press("delete-chat", then=lambda: not tab.chat and "Ask your documents" in tab.text)
     assert fake.hung_up.wait(PATIENCE)
     fake.released.set()
-    wait_for(lambda: messages(server, chat) == messages(server, chat, "user") == [])
+    wait_for(lambda: is_hidden(server, chat) and not is_answered(server, chat))
     assert tab.shown.way(f"open-{chat}") is None
 
 
@@ -235,8 +247,8 @@ def test_one_deletes_what_the_other_looks_at(two: tuple[Tab, Tab], server: Serve
     chat = one.chat
     one.press("delete-chat", then=lambda: not one.chat)
     other.until(lambda: not other.chat and "Ask your documents" in other.text, look=True)
-    assert "This chat was not found. It may have been deleted." in other.text
-    wait_for(lambda: messages(server, chat) == [])
+    assert "This chat was deleted. You can restore it." in other.text
+    assert is_hidden(server, chat)
 
 
 def test_one_deletes_while_the_other_s_answer_is_written(two: tuple[Tab, Tab], server: Server, fake: FakeLLM):
@@ -246,7 +258,7 @@ def test_one_deletes_while_the_other_s_answer_is_written(two: tuple[Tab, Tab], s
     one.press("delete-chat", then=lambda: not one.chat)
     assert fake.hung_up.wait(PATIENCE)
     other.until(lambda: not other.chat and "Ask your documents" in other.text, look=True)
-    wait_for(lambda: messages(server, chat) == [])
+    wait_for(lambda: is_hidden(server, chat) and not is_answered(server, chat))
 
 
 def test_one_adds_a_file_while_the_other_s_answer_is_written(
