@@ -349,7 +349,7 @@ def small_model_messages(
 ) -> list[dict[str, str]]:
     """Return the messages that ask a small model for an answer from excerpts of the passages.
 
-    The language is named: of "its own language" small models make that of the passages, or Chinese.
+    The language is named, as small models take "its own language" for that of the passages, or for Chinese.
     """
     shown = best_excerpts(question, passages)
     named = english_name(answer_language(question, (passage.text for passage in passages)))

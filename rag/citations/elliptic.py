@@ -25,6 +25,7 @@ _BESIDE = re.compile(
 )
 """Words beside a number that are part of a value: bounds, and codes of currencies."""
 _UNIT = re.compile(r"(?<=\d)[A-Za-zµΩ°]{1,3}(?![A-Za-z])")
+LONGEST = 80  # characters of a statement that is only a value
 _LETTER = re.compile(r"[^\W_]")
 _INTERROGATIVE = re.compile(
     r"\b(?:how much(?: money)?|how many(?:\s(?P<counted>[a-z]+))?|how long|what|when)\b"
@@ -119,8 +120,8 @@ def _uninverted(question: re.Match[str], value: str) -> str:
 
 
 def _value(statement: str, counted: str) -> str:
-    """Return the value of a statement that has nothing else, but what is `counted`; empty for another one."""
-    framed = _FRAME.fullmatch(statement.strip())
+    """Return the value that a statement has alone, or with what is `counted`; empty where it has more."""
+    framed = _FRAME.fullmatch(statement.strip()) if len(statement) <= LONGEST else None
     value = framed["value"] if framed else ""
     told = [(one.start, one.end) for one in quantities(value)]
     told += [(one.start, one.end) for one in periods(value)]

@@ -46,7 +46,7 @@ _LAST_YEAR = frozenset(
         "前連結会計年度", "전기", "전년", "전년도", "작년", "지난해",
     )
 )  # fmt: skip
-"""Headings of columns by the table's year; a heading in brackets, as of a unit, is no part of them."""
+"""Headings that name a year without its number; what stands in brackets, such as a unit, does not count."""
 _BACK = re.compile(r"\D+")
 """Period that only counts from another: "the year before"; one of its own has digits."""
 _BRACKETED = re.compile(r"\s*[(（\[［].*?[)）\]］]\s*")

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.citations.cite import cite
-from rag.citations.elliptic import completed
+from rag.citations.elliptic import completed, is_only_a_value
 from rag.passage import Passage
 
 TABLE_KO = """\
@@ -150,3 +150,7 @@ def test_which_of_two_values_in_a_sentence_was_asked_for_is_not_known(
 )
 def test_a_statement_is_completed_only_where_one_value_is_asked_for(statement: str, question: str):
     assert completed(statement, question) == statement
+
+
+def test_a_long_statement_is_no_value():
+    assert not is_only_a_value(f"It is 5{' ' * 100_000}.") and is_only_a_value("It is 5  .")
