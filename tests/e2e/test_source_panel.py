@@ -165,6 +165,13 @@ def test_the_hint_of_a_search_without_a_model_leaves_the_sidebar_free(server: Se
         page.set_viewport_size({"width": 1440, "height": 900})
         hint = page.get_by_test_id("stTooltipContent")
         help_of = page.locator('.st-key-first-model [data-testid="stTooltipIcon"] button').first
-        again(lambda patience: help_of.hover(timeout=patience), hint)
         sidebar = page.get_by_test_id("stSidebar").bounding_box()
-        assert hint.first.bounding_box()["x"] >= sidebar["x"] + sidebar["width"]
+        assert sidebar
+        edge = sidebar["x"] + sidebar["width"]
+
+        def beside(patience: float) -> None:
+            """A hint goes when the page is drawn anew under it, so seeing and measuring it are one step."""
+            box = hint.first.bounding_box(timeout=patience)
+            assert box and box["x"] >= edge
+
+        again(lambda patience: help_of.hover(timeout=patience), beside)
