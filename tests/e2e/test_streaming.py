@@ -177,6 +177,10 @@ def test_nothing_moves_while_an_answer_grows_or_when_it_ends(visitor: Visitor, f
     assert page.evaluate("window.shifted") < 0.01
 
 
+ENDS = """last => document.querySelector('[data-testid="stBottom"]').getBoundingClientRect().top
+  - last.getBoundingClientRect().bottom"""
+
+
 def test_the_question_is_at_the_top_and_the_answer_read_from_its_beginning(visitor: Visitor, fake: FakeLLM):
     fake.reply(Reply("\n\n".join([f"Begin {SHORT}", *[SHORT] * 12])))
     page = visitor.page
@@ -190,6 +194,8 @@ def test_the_question_is_at_the_top_and_the_answer_read_from_its_beginning(visit
     page.mouse.wheel(0, 900)
     expect(visitor.answers().last.get_by_text("Begin The harbour")).not_to_be_in_viewport()
     expect(question).to_be_in_viewport()
+    page.evaluate("document.querySelector('.stMain').scrollTop = 1e6")
+    assert page.locator('[class*="st-key-rating-"]').last.evaluate(ENDS) < 60  # no empty screen below
 
 
 PINNED = """() => {

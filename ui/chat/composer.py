@@ -43,12 +43,14 @@ const CONTINUE = '[class*="st-key-continue-"] button';
 const DRAWN = '[data-testid="stApp"][data-test-script-state="notRunning"]';
 const SCOPE = '.st-key-scope details[open] > summary';
 const OPENED = '[aria-expanded="true"], [role="dialog"] *';
+const BLOCK = '[data-testid="stMainBlockContainer"]';
 const DRAFT = 'footnote-draft';
 const SOON = 4000;  // milliseconds in which a sent question is seen on the page
 const SETTLED = 2500;  // milliseconds in which the page around it is drawn
 const AGAIN = 3000;  // milliseconds after which Stop is pressed once more
 const TICK = 100;  // milliseconds between two looks at whether an answer has ended
 const TOP = 60;  // pixels of the header
+const BELOW = 32;  // pixels below the last answer, at least
 
 // Streamlit may draw this component anew while an answer is written: what is under way outlasts that.
 let sent = 0, answering = false;
@@ -90,7 +92,7 @@ function begin({ data, parentElement }) {
 
   function draw() {
     if (asked()) { sent = 0; if (!answering) tell(data.begun); answering = true; }
-    else if (answering && drawn()) { answering = false; tell(data.ended); }
+    else if (answering && drawn()) { answering = false; room(); tell(data.ended); }
     const now = busy() && box() !== null;
     if (stop.hidden === now) stop.hidden = !now;
     const words = now && waiting ? data.waits : '';
@@ -199,6 +201,27 @@ function begin({ data, parentElement }) {
     return first && [...messages].find((one) => one.textContent.toLocaleLowerCase().includes(first));
   }
 
+  // Below the last turn there is as much room as brings its question to the top, and no more: what grows takes
+  // it from there, and nothing moves. While the page is drawn, a turn may be gone for a moment: what is seen
+  // stays where it is.
+  function room() {
+    const main = document.querySelector('.stMain'), block = main?.querySelector(BLOCK);
+    const last = [...document.querySelectorAll(QUESTIONS)].findLast((one) => one.offsetParent !== null);
+    const content = block?.firstElementChild;
+    if (content && content !== measured) {
+      sizes.disconnect();
+      sizes.observe(content);
+      measured = content;
+    }
+    if (!last || !content) return;
+    const turn = last.closest('[class*="st-key-asked-"]') || last.parentElement;
+    const end = content.getBoundingClientRect().bottom;
+    const free = main.clientHeight - (document.querySelector('[data-testid="stBottom"]')?.offsetHeight || 0);
+    const wanted = free - TOP - (end - turn.getBoundingClientRect().top);
+    const held = drawn() ? 0 : free - (end - main.getBoundingClientRect().top);
+    block.style.setProperty('--footnote-room', `${Math.ceil(Math.max(BELOW, wanted, held))}px`);
+  }
+
   // What is drawn above a new question moves it for a moment; whoever scrolls then has the say.
   function pin() {
     const questions = document.querySelectorAll(QUESTIONS), last = questions[questions.length - 1];
@@ -224,7 +247,7 @@ function begin({ data, parentElement }) {
     if (twice) twice.style.display = 'none';
   }
 
-  function look() { restore(); showOnce(); reach(); pin(); draw(); }
+  function look() { restore(); showOnce(); room(); reach(); pin(); draw(); }
 
   stop.onclick = () => {
     if (stopping) return;
@@ -234,6 +257,8 @@ function begin({ data, parentElement }) {
     tell(data.stopping);
   };
 
+  let measured = null;
+  const sizes = new ResizeObserver(room);
   const watch = new MutationObserver(look);
   watch.observe(document.body, { childList: true, subtree: true });
   const ticks = setInterval(() => { if (stopping || answering || waiting) draw(); }, TICK);
@@ -241,13 +266,15 @@ function begin({ data, parentElement }) {
     ['input', typed], ['keydown', key], ['click', clicked], ['wheel', scrolled], ['touchmove', scrolled],
   ];
   for (const [kind, act] of listeners) document.addEventListener(kind, act, true);
-  window.addEventListener('resize', place);
+  function resized() { place(); room(); }
+  window.addEventListener('resize', resized);
   look();
   return () => {
     watch.disconnect();
     clearInterval(ticks);
     for (const [kind, act] of listeners) document.removeEventListener(kind, act, true);
-    window.removeEventListener('resize', place);
+    window.removeEventListener('resize', resized);
+    sizes.disconnect();
   };
 }
 
