@@ -2,7 +2,7 @@
 # `make test-all` runs for hours. `make audit` wants the network,
 # or a database: `make audit DATABASE=all.zip`.
 .DELETE_ON_ERROR:
-.PHONY: run run-hashed hashes check test suite test-all mutants lint format audit sbom wheel clean
+.PHONY: run run-hashed hashes check test prepared suite test-all mutants lint format audit sbom wheel clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3.14 || command -v python3)
 VENV   := .venv
@@ -10,7 +10,10 @@ S3_SERVER := $(VENV)/s3-server/.installed
 # Without bytecode on disk each of the suite's hundreds of processes compiles the product again.
 unexport PYTHONDONTWRITEBYTECODE
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+# pip compiles one of 29,000 files after the other; this does so on every processor, and the product's files too,
+# which parsers behind their walls would compile at each start. Files that no Python can compile are passed over.
+COMPILE = -@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib rag storage ui api
+PIP    := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt
 
 run: $(VENV)/.installed
 	$(BIN)/streamlit run app.py
@@ -37,13 +40,17 @@ check: $(VENV)/.installed-tests $(S3_SERVER) lint
 
 # Three processes for two cores: tests with a browser wait for it half of the time.
 # The types are checked meanwhile, on one processor.
-test: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract
+test:
+	@$(MAKE) --no-print-directory --jobs 3 prepared
 	@$(MAKE) --no-print-directory --jobs 2 lint suite
+
+# What the tests need: three installations side by side.
+prepared: $(VENV)/.installed-tests $(S3_SERVER) tesseract
 
 suite:
 	$(PYTEST) --numprocesses 3
 
-test-all: $(VENV)/.installed-tests $(S3_SERVER) chromium tesseract lint
+test-all: prepared lint
 	$(PYTEST) --numprocesses 3 -m "" --hypothesis-profile=long
 
 # A hundred changes to the code, one at a time: at least .95 of them must fail a test. Takes hours.
@@ -95,6 +102,7 @@ $(VENV)/bin/python:
 $(VENV)/.installed: $(VENV)/bin/python constraints.txt pyproject.toml
 	@echo "Installing Footnote's packages (a few minutes, once)"
 	$(PIP) --editable '.[sentence-transformers]'
+	$(COMPILE)
 	@echo "Preparing the embedding model (once)"
 	$(BIN)/footnote model fetch
 	touch $@
@@ -102,6 +110,7 @@ $(VENV)/.installed: $(VENV)/bin/python constraints.txt pyproject.toml
 $(VENV)/.installed-tests: $(VENV)/.installed
 	@echo "Installing the tests' packages (once)"
 	$(PIP) --editable '.[test]'
+	$(COMPILE)
 	@echo "Fetching the tests' language model (491 MB, once)"
 	$(BIN)/footnote model fetch qwen2.5-coder-0.5b
 	touch $@
@@ -110,8 +119,8 @@ $(VENV)/.installed-tests: $(VENV)/.installed
 $(S3_SERVER): tests/s3-server.txt $(VENV)/bin/python
 	@echo "Installing the tests' S3 server (once)"
 	$(PYTHON) -m venv $(VENV)/s3-server
-	$(VENV)/s3-server/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-		--requirement tests/s3-server.txt
+	$(VENV)/s3-server/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		--require-hashes --no-deps --requirement tests/s3-server.txt
 	touch $@
 
 # The browser tests drive Debian's Chromium; elsewhere install any Chromium as `chromium`.
@@ -123,8 +132,9 @@ chromium:
 		|| { echo "The browser tests need chromium: install it and run make test again."; exit 1; }; }
 
 # Text in scans is recognised by Tesseract; where it cannot be installed, its tests are skipped and say so.
+# After Chromium: one of apt's runs at a time.
 .PHONY: tesseract
-tesseract:
+tesseract: chromium
 	@command -v tesseract >/dev/null || { command -v apt-get >/dev/null \
 		&& SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo) \
 		&& $$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends \
