@@ -848,7 +848,7 @@ def _label_words(row: str) -> tuple[str, ...]:
     for period in reversed(periods(bare)):
         bare = bare[: period.start] + " " + bare[period.end :]
     words = [fold(match[0]) for match in WORD.finditer(bare)]
-    told = tuple(dict.fromkeys(word for word in words if word not in _JOINING))
+    told = tuple(dict.fromkeys(word for word in words if word and word not in _JOINING))
     return () if all(word.isdigit() for word in told) else told
 
 

@@ -51,6 +51,12 @@ def test_a_label_is_found_by_its_initials():
     assert found is not None and found.holds and found.calculation == "6.13 + 0.94 = 7.07"
 
 
+def test_a_label_with_an_apostrophe_alone_is_looked_up():
+    table = "| Leave | EPS |\n|---|---|\n| three months' notice in writing | 4 |\n| none | 5 |"
+    found = read("The EPS with notice in writing was 4.", table)
+    assert found and found.holds
+
+
 def test_a_change_that_no_column_states_is_calculated():
     found = read("Net sales of Lamps rose 10% in 2023.", YEARS)
     assert found is not None and found.holds and found.calculation == "(110 - 100) / 100 = 10.0 %"
