@@ -202,12 +202,24 @@ def quoted(passage: Passage, start: int, end: int) -> str:
     """Return the words of a passage's span as they are quoted: rows of a table under its header."""
     table = next((one for one in read_tables(passage.text) if one.start <= start < one.end), None)
     found = list(rows(passage.text, start, end))
-    if not found or found[0].start > start or not all(_is_whole(row, passage.text) for row in found):
+    if not found or not all(_is_whole(row, passage.text) for row in found):
         return _in_lines(passage.text[start:end])
+    if found[0].start > start:
+        return _lead_in_and_table(passage, start, end)
     header = _header_above(passage) if table is None else table.header
     told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
     caption = inert(whole_caption(passage.text, table)) if table else ""
     return f"{caption}\n\n{told}" if caption else told
+
+
+def _lead_in_and_table(passage: Passage, start: int, end: int) -> str:
+    """Return the words of a span that a table ends: those before it, then its rows under its header."""
+    table = next((one for one in read_tables(passage.text) if start < one.start < end <= one.end), None)
+    told = [] if table is None else table.within(start, end)
+    if table is None or not told:
+        return _in_lines(passage.text[start:end])
+    written = markdown_table([*map(inert, table.header)], [[*map(inert, row.cells)] for row in told])
+    return f"{_in_lines(passage.text[start : table.start])}\n\n{written}"
 
 
 def _in_lines(text: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
+from rag.retrieval.lead_ins import ends_in_colon, last_led, points_ahead
 from rag.retrieval.question_type import (
     QuestionType,
     asks_amount,
@@ -122,6 +123,8 @@ TOGETHER = 3.5
 """A neighbour that scores within this of a pick joins it: it often explains a pronoun."""
 WIDEST = 600
 """A quote's width in Latin letters; a letter of Korean or Japanese counts as 2.5."""
+WIDEST_BLOCK = 1800
+"""Width of a quote of a lead-in with the list or the table after it; one that is wider ends early."""
 BEHIND = 5.0
 """Largest distance of a pick's score from the best: the third sentence is often about something else."""
 LEAST_OF_BEST = 0.55
@@ -165,6 +168,7 @@ class _Sentence:
     header: frozenset[str]  # their words
     is_heading: bool
     above_rows: bool  # a caption, a header or a row with nothing but a name: it stands for rows under it
+    is_lead_in: bool  # a caption that announces its table
 
     @property
     def is_row(self) -> bool:
@@ -194,7 +198,7 @@ def extract(
     the sentences nearest in meaning, of the nearest passages, are then returned. Those in `said` come last.
     """
     found = (unit for number, passage in enumerate(passages, 1) for unit in _sentences(number, passage))
-    units = [unit for unit in found if not unit.above_rows]
+    units = [unit for unit in found if not unit.above_rows or unit.is_lead_in]
     scorer = _Scorer(question, units, passages)
     by_meaning = by_meaning and embedder is not None
     if not units or not (by_meaning or scorer.fits(passages)):
@@ -208,26 +212,15 @@ def extract(
         raw = [scorer.score(at, passages) for at in range(len(units))]
         told = _demote_headings(units, raw, passages, fragment=FRAGMENT)
     scores = _demote_repeated(units, told, said)
-    return [
-        Pick(
-            best.number,
-            *clip(passages[best.number - 1].text, first.start, last.end, scorer.weight, WIDEST),
-            score,
-            best.start,
-            best.end,
-        )
-        for best, first, last, score in _with_amounts(
-            _amount_first(
-                question,
-                list(islice(_best(units, passages, scores, scorer.content_words), 1 + others)),
-                units,
-            ),
-            units,
-            scores,
-            named_amounts(question, passages, rarity),
-            frozenset(scorer.weight),
-        )
-    ]
+    best = list(islice(_best(units, passages, scores, scorer.content_words), 1 + others))
+    chosen = _with_amounts(
+        _amount_first(question, best, units),
+        units,
+        scores,
+        named_amounts(question, passages, rarity),
+        frozenset(scorer.weight),
+    )
+    return list(_picks(chosen, units, passages, scorer))
 
 
 def label_of(text: str) -> str:
@@ -317,6 +310,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         row = cells(text) if text.startswith("|") else ()
         is_section = bool(row) and not any(row[1:])
         above_rows = is_section or (table is not None and end <= table.rows[0].start)
+        is_lead_in = above_rows and not row and points_ahead(text)
         above = f"{passage.text[table.caption : table.start]} {' '.join(table.header)}" if table else ""
         if row and not table:  # the passage begins within it
             above = passage.heading.rpartition(" > ")[2]
@@ -324,7 +318,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
         header = _words(above, code)
         heading = _HEADING_LINE.match(passage.text, passage.text.rfind("\n", 0, start) + 1)
         is_heading = heading is not None and not _states(heading[1])
-        yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows)
+        yield _Sentence(number, start, end, text, words, above, header, is_heading, above_rows, is_lead_in)
 
 
 def _words(text: str, code: str) -> frozenset[str]:
@@ -376,6 +370,66 @@ def _with_amounts(
     added = _amounts(chosen[:1], units, scores, [places[place] for place in named if place in places], asked)
     rest = [each for each in chosen[1:] if not any(each[0].words <= units[at].words for at in added)]
     return [*chosen[:1], *((units[at], units[at], units[at], scores[at]) for at in added), *rest][:MOST]
+
+
+def _picks(
+    chosen: Sequence[_Chosen], units: Sequence[_Sentence], passages: Sequence[Passage], scorer: "_Scorer"
+) -> Iterator[Pick]:
+    """Yield the quotes of the chosen sentences; one that leads in is quoted with what it announces.
+
+    An item of a list that was chosen before is one quote with it. A row needs no lead-in: it has its header.
+    """
+    quoted: list[tuple[_Chosen, range, bool]] = []
+    for one in chosen:
+        run, led = _with_led(one, units, passages[one[0].number - 1].text, scorer.content_words)
+        same = next((at for at, (_, other, _) in enumerate(quoted) if _overlap(run, other)), None)
+        if same is None:
+            quoted.append((one, run, led))
+        elif not quoted[same][0][0].is_row:
+            first, other, was_led = quoted[same]
+            both = range(min(run.start, other.start), max(run.stop, other.stop))
+            quoted[same] = first, both, led or was_led
+    for (best, _first, _last, score), run, led in quoted:
+        text, start = passages[best.number - 1].text, units[run[0]].start
+        last = _last_fitting(text, units, run) if led else run[-1]
+        widest = WIDEST_BLOCK if led else WIDEST
+        span = clip(text, start, units[last].end, scorer.weight, widest)
+        yield Pick(best.number, *span, score, best.start, best.end)
+
+
+def _overlap(one: range, other: range) -> bool:
+    return one.start < other.stop and other.start < one.stop
+
+
+def _with_led(
+    chosen: _Chosen, units: Sequence[_Sentence], text: str, asked: frozenset[str]
+) -> tuple[range, bool]:
+    """Return the run of a chosen sentence with what it leads in, and whether there is something.
+
+    A row that no word of the question picks out is quoted with its whole table where a lead-in announces it.
+    """
+    best, first, last, _score = chosen
+    own = [at for at, unit in enumerate(units) if unit.number == best.number]
+    spans = [(units[at].start, units[at].end) for at in own]
+    run = range(own.index(units.index(first)), own.index(units.index(last)) + 1)
+    stop = max(last_led(text, spans, at, _is_label) for at in run)
+    if best.is_row and asked.isdisjoint(best.words):
+        begun = next((at for at in range(run.start - 1, -1, -1) if not units[own[at]].is_row), None)
+        if begun is not None and last_led(text, spans, begun, _is_label) >= run[-1] > begun:
+            run, stop = range(begun, run.stop), last_led(text, spans, begun, _is_label)
+    led = stop > run[-1] or run.start < own.index(units.index(first))
+    return range(own[run.start], own[stop] + 1), led
+
+
+def _is_label(text: str) -> bool:
+    return _is_fragment(text) and not label_of(text)
+
+
+def _last_fitting(text: str, units: Sequence[_Sentence], run: range) -> int:
+    """Return the last sentence of a run that a wide quote has room for; the first one at least."""
+    start = units[run[0]].start
+    fitting = takewhile(lambda at: width(text[start : units[at].end]) <= WIDEST_BLOCK, run)
+    return max(fitting, default=run[0])
 
 
 def _amounts(
@@ -585,17 +639,27 @@ class _Scorer:
             measured = not self._asked.measures or bool(self._asked.measures & unit.said)
             signs["elsewhere"] = float(unit.is_row and not measured)
         fragment = FRAGMENT if _is_fragment(unit.text) and not label_of(unit.text) else 0.0
+        if self._is_cut_off(at):
+            fragment = FRAGMENT
         other = unit.header and unit.number in self._named and not self._holds(unit.words)
         return fsum(WEIGHTS[name] * sign for name, sign in signs.items()) - (OTHER_ROW if other else fragment)
+
+    def _is_cut_off(self, at: int) -> bool:
+        """Return True for a lead-in at the end of its passage, where what it announces is missing."""
+        is_last = at + 1 == len(self._units) or self._units[at + 1].number != self._units[at].number
+        return is_last and ends_in_colon(self._units[at].text)
 
     def _holds(self, words: frozenset[str]) -> float:
         return _share(self.weight, self._held, words)
 
     def _beside(self, at: int, step: int) -> frozenset[str]:
+        """Return the words of the sentence beside one; a label alone leads to what follows it only."""
         near = at + step
-        if 0 <= near < len(self._units) and self._units[near].number == self._units[at].number:
-            return self._units[near].words
-        return frozenset()
+        if not 0 <= near < len(self._units) or self._units[near].number != self._units[at].number:
+            return frozenset()
+        unit = self._units[near]
+        is_next_label = step > 0 and not unit.is_heading and not unit.is_row and _is_label(unit.text)
+        return frozenset() if is_next_label else unit.words
 
 
 def _share(weight: Mapping[str, float], wanted: frozenset[str], given: Collection[str]) -> float:

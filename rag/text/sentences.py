@@ -68,6 +68,15 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return [span for start, end in _blocks(text) for span in _sentences_of(text, start, end)]
 
 
+def begins_item(text: str) -> bool:
+    """Return True for a text that begins with the mark of a list's item.
+
+    >>> begins_item("- Acme"), begins_item("2) Brunn"), begins_item("2.5 million")
+    (True, True, False)
+    """
+    return _ITEM.match(text) is not None
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield spans of lines that run on: paragraphs, list items, table rows, headings."""
     start = end = 0

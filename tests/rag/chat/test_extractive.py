@@ -89,6 +89,14 @@ def test_a_row_of_a_table_is_quoted_under_its_caption_and_header():
     )
 
 
+def test_a_lead_in_stands_in_bold_above_the_table_that_it_announces():
+    text = "The following fees are due.\n\n| Key | Fee |\n|---|---|\n| Gate | 5 |\n| Shed | 10 |"
+    assert asked("Which fees are due?", text) == (
+        "**The following fees are due.**\n\n| Key | Fee |\n|---|---|\n| Gate | 5 |\n| Shed | 10 [1] |",
+        text,
+    )
+
+
 def test_a_passage_that_begins_within_a_table_has_its_header_in_its_heading():
     rows = SALES[SALES.index("| Mac") :]
     heading = "Sales > Three Months Ended July 1, 2023 | June 25, 2022"
