@@ -38,6 +38,7 @@ from rag.settings import load
 
 DATA = Path(__file__).parent / "lists"
 HALVES = ("mend", "report")
+_MARKER = re.compile(r"\[\d+\] \|")
 _MARKUP = re.compile(r"\]\([^)]*\)|\{ #[^}]*\}|\{/\*.*?\*/\}|<[^>]*>|https?://\S+|[`*_\[\]]")
 
 
@@ -153,6 +154,14 @@ def has(text: str, item: str) -> bool:
     return bool(re.search(rf"(?<![a-z0-9]){re.escape(plain(item))}(?![a-z0-9])", plain(text)))
 
 
+def listed_lines(answer: str) -> Iterator[str]:
+    """Yield the lines of an answer's list: bullets and, below a count, the rows of tables with a marker."""
+    counted = answer.partition("\n")[0].endswith(":**")
+    for line in answer.split("\n"):
+        if line.startswith("- ") or (counted and line.startswith("| ") and _MARKER.search(line)):
+            yield line
+
+
 def ask(pipeline: RagPipeline, question: Question) -> Result:
     """Ask a question; return what its answer has of the items."""
     answer, coverage = "", None
@@ -161,7 +170,7 @@ def ask(pipeline: RagPipeline, question: Question) -> Result:
             coverage = event
         if isinstance(event, Done):
             answer = event.text
-    lines = [line for line in answer.split("\n") if line.startswith("- ")]
+    lines = list(listed_lines(answer))
     if question.kind == "documents":
         lines = [line.partition(": ")[0].replace("\\", "") for line in lines]
     where = lines or ([] if question.kind == "documents" else [answer])

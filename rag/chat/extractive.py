@@ -206,7 +206,7 @@ def quoted(passage: Passage, start: int, end: int) -> str:
         return _in_lines(passage.text[start:end])
     if found[0].start > start:
         return _lead_in_and_table(passage, start, end)
-    header = _header_above(passage) if table is None else table.header
+    header = header_above(passage, start)
     told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
     caption = inert(whole_caption(passage.text, table)) if table else ""
     return f"{caption}\n\n{told}" if caption else told
@@ -239,8 +239,11 @@ def _is_whole(row: TableRow, text: str) -> bool:
     return text[row.start : row.end].rstrip().endswith("|") and text[row.end : row.end + 1] in ("", "\n")
 
 
-def _header_above(passage: Passage) -> tuple[str, ...]:
-    """Return the header of the table that a passage begins within: the end of its heading path."""
+def header_above(passage: Passage, start: int) -> tuple[str, ...]:
+    """Return the header of a row; that of a table begun before is the end of the heading path."""
+    table = next((one for one in read_tables(passage.text) if one.start <= start < one.end), None)
+    if table is not None:
+        return table.header
     header = passage.heading.rpartition(" > ")[2]
     return tuple(header.split(" | ")) if " | " in header else ()
 

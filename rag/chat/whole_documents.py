@@ -26,7 +26,7 @@ from typing import Literal
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.answer import Event, Prompt, Sources, generated, longest_answer, written
-from rag.chat.extractive import AnswerPart, write
+from rag.chat.extractive import AnswerPart, header_above, write
 from rag.chat.map_reduce import (
     AROUND,
     ITEMS,
@@ -56,8 +56,10 @@ from rag.retrieval.degradation import Degraded
 from rag.retrieval.items import NamedItem, count_is_stated, find_items, find_mentions
 from rag.retrieval.overview import central_sentences, section_called, section_on
 from rag.retrieval.question_type import asks_for_overview
+from rag.retrieval.row_filter import rows_with_values
 from rag.retrieval.sentences import Pick
 from rag.text.language import STOP_WORDS, language
+from rag.text.markdown import TableRow, read_tables, rows, table_head, table_row
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced
 from rag.text.tokenize import tokens
@@ -181,31 +183,31 @@ class WholeQuestion:
     """Question about all of its scope; `subject` is the thing that it asks to list or to tell about.
 
     `document_ids` are the documents it calls by name; None where it calls none. `counted` is true of "how
-    many": its answer may also be one number that some passage states. `limited` is true where some of the
-    kind are to be counted, which a list of all does not tell: "How many meals were served in spring?"
+    many": its answer may also be one number that some passage states. With a `condition` some of the kind are
+    to be counted, which a list of all does not tell: "How many meals were served in spring?"
     """
 
     kind: Kind
     subject: str = ""
     document_ids: frozenset[str] | None = None
     counted: bool = False
-    limited: bool = False
+    condition: str = ""
 
 
 def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> WholeQuestion | None:
     """Return how a question asks about whole documents; None for a question that a passage answers.
 
     >>> [read_whole_question(text, ()) for text in ("Summarise this document.", "When did it open?")]
-    [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False, limited=False), None]
+    [WholeQuestion(kind='overview', subject='', document_ids=None, counted=False, condition=''), None]
     >>> read_whole_question("List all suppliers in my documents.", ()).subject
     'suppliers'
 
     A question for the documents that name something is about all, whatever their titles have of its words.
     """
     text = unicodedata.normalize("NFKC", question).strip()
-    subject, counted, limited = _subject(text, _DOCUMENTS)
+    subject, counted, condition = _subject(text, _DOCUMENTS)
     if frozenset(tokens(subject)) - _CONTAINERS:
-        return WholeQuestion("documents", subject, None, counted, limited)
+        return WholeQuestion("documents", subject, None, counted, condition)
     called = documents_called(text, documents)
     ids = frozenset(one.id for one in called) or None
     left = _without_names(text, called)
@@ -217,10 +219,10 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
         return WholeQuestion("overview", "", ids)
     kinds: tuple[tuple[Kind, tuple[re.Pattern[str], ...]], ...] = (("list", _LIST), ("topic", _TOPIC))
     for kind, patterns in kinds:
-        subject, counted, limited = _subject(left, patterns)
+        subject, counted, condition = _subject(left, patterns)
         subject = _IN_DOCUMENT.sub("", subject).strip()
         if frozenset(tokens(subject)) - _CONTAINERS:
-            return WholeQuestion(kind, subject, ids, counted, limited)
+            return WholeQuestion(kind, subject, ids, counted, condition)
     return None
 
 
@@ -265,16 +267,16 @@ def _without_names(question: str, called: Sequence[DocumentProfile]) -> str:
     return " ".join(left.split())
 
 
-def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool, bool]:
-    """Return the subject of a question, and whether it asks for their number, and for that of some."""
+def _subject(question: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, bool, str]:
+    """Return the subject of a question, whether it asks for their number, and the condition for some."""
     for pattern in patterns:
         if found := pattern.match(question):
             parts = {name: part for name, part in found.groupdict().items() if part}
             told = _IN_DOCUMENT.sub("", parts.pop("rest", "").rstrip(" ?.!"))
             rest = frozenset(tokens(told)) - STOP_WORDS["en"] - _LISTED - _CONTAINERS
             name, part = next(iter(parts.items()), ("", ""))
-            return part.strip(" \"'“”‘’「」『』"), name == "counted", bool(rest)
-    return "", False, False
+            return part.strip(" \"'“”‘’「」『』"), name == "counted", told.strip() if rest else ""
+    return "", False, ""
 
 
 MOST_ITEMS = 200  # items that are listed; the others are counted
@@ -314,7 +316,9 @@ def answer_whole(
     documents: Mapping[str, DocumentProfile],
 ) -> WholeAnswer | None:
     """Return the answer to a question about all of `passages`; None where nothing in them answers it so."""
-    if asked.limited or (asked.counted and count_is_stated(question, asked.subject, passages)):
+    if asked.kind == "list" and (picked_out := rows_with_values(asked.subject, asked.condition, passages)):
+        return list_items(question, "list", picked_out, passages, len(passages))
+    if asked.condition or (asked.counted and count_is_stated(question, asked.subject, passages)):
         return None
     if asked.kind == "overview":
         called = [passages[at] for at in section_called(question, passages)]
@@ -354,18 +358,57 @@ def list_items(
     numbers = {number: place for place, number in enumerate(order, 1)}
     lead = _FOUND[kind].get(code, _FOUND[kind]["en"]).format(count=len(items), total=total)
     parts, length = [AnswerPart(lead)], len(lead)
-    for place, item in enumerate(shown):
-        passage = passages[item.number - 1]
-        gap = "\n" if place else "\n\n"
-        told = f"- {_line(item, passage, kind)} [{numbers[item.number]}]"
-        start, length = length + len(gap), length + len(gap) + len(told)
-        quote = passage.text[item.start : item.end]
-        at = (passage.start + item.start, passage.start + item.end)
-        cited = Citation(numbers[item.number], start, length, "verified", *at, quote)
-        parts.append(AnswerPart(gap + told, cited))
+    for told, item in _lines(shown, passages, numbers, kind):
+        start, length = length + len(told) - len(told.lstrip("\n")), length + len(told)
+        passage = passages[item.number - 1] if item else None
+        cited = _cited(item, passage, numbers[item.number], start, length) if item and passage else None
+        parts.append(AnswerPart(told, cited))
     if more := len(items) - len(shown):
-        parts.append(AnswerPart("\n- " + _MORE.get(code, _MORE["en"]).format(count=more)))
+        parts.append(AnswerPart("\n\n" + _MORE.get(code, _MORE["en"]).format(count=more)))
     return WholeAnswer(tuple(passages[number - 1] for number in order), tuple(parts))
+
+
+def _cited(item: NamedItem, passage: Passage, number: int, start: int, end: int) -> Citation:
+    quote = passage.text[item.start : item.end]
+    at = (passage.start + item.start, passage.start + item.end)
+    return Citation(number, start, end, "verified", *at, quote)
+
+
+def _lines(
+    items: Sequence[NamedItem], passages: Sequence[Passage], numbers: Mapping[int, int], kind: str
+) -> Iterator[tuple[str, NamedItem | None]]:
+    """Yield the lines of a list, each with its item: rows under the header of their table, else bullets."""
+    above: Sequence[str] | None = None
+    for item in items:
+        passage = passages[item.number - 1]
+        row = _row_of(item, passage)
+        header = (header_above(passage, item.start) or [""] * len(row[0].cells)) if row else ()
+        if row and header != above:
+            yield "\n\n" + table_head([inert(cell) for cell in header]), None
+        gap = "\n" if row or header == above else "\n\n"
+        yield gap + _told(item, passage, kind, row, numbers[item.number]), item
+        above = header
+
+
+def _row_of(item: NamedItem, passage: Passage) -> tuple[TableRow, int] | None:
+    """Return the row that an item stands for, and its column; None for one that other rows name, too."""
+    row = next(rows(passage.text, item.start, item.end), None)
+    if row is None or row.start != item.start or len(row.cells) < 2 or item.name not in row.cells:
+        return None
+    column = row.cells.index(item.name)
+    table = next((one for one in read_tables(passage.text) if one.start <= row.start < one.end), None)
+    others = table.rows if table else tuple(rows(passage.text, 0, len(passage.text)))
+    named = [other.cells[column] for other in others if column < len(other.cells)]
+    return (row, column) if len(named) == len(frozenset(named)) else None
+
+
+def _told(item: NamedItem, passage: Passage, kind: str, row: tuple[TableRow, int] | None, number: int) -> str:
+    """Return the line of an item with its marker; the whole row where it stands for one."""
+    if row is None:
+        return f"- {_line(item, passage, kind)} [{number}]"
+    cells, column = [inert(cell) for cell in row[0].cells], row[1]
+    cells[column] = f"{cells[column]} [{number}]"
+    return table_row(cells)
 
 
 def _line(item: NamedItem, passage: Passage, kind: str) -> str:

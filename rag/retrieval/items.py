@@ -17,7 +17,7 @@ from functools import cache
 from rag.passage import Passage
 from rag.text.dates import find_periods
 from rag.text.language import STOP_WORDS, words_of
-from rag.text.markdown import TableBlock, read_tables
+from rag.text.markdown import TableBlock, TableRow, read_tables
 from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
@@ -355,17 +355,30 @@ def _is_counted_in(table: TableBlock, kind: frozenset[str]) -> bool:
     >>> [_is_counted_in(table, frozenset({word})) for word in ("meal", "term", "spring")]
     [True, False, True]
     """
-    counted = {at for row in table.rows for at, cell in enumerate(row.cells) if _is_count(cell)}
-    counted = {at for at in counted if at >= len(table.header) or _may_count(table.header[at])}
-    headed = next((at for at, cell in enumerate(table.header) if kind <= frozenset(tokens(cell))), None)
+    headed = counts_kind(table.header, table.rows, kind)
     if headed is not None:
-        head = table.header[headed].strip().casefold()
-        return headed in counted and (head.endswith("s") or len(tokens(head)) > len(kind))
+        return headed
+    counted = _counted_columns(table.header, table.rows)
     return any(
         any(_is_count(row.cells[at]) for at in counted if at < len(row.cells))
         and any(kind <= frozenset(tokens(cell)) for cell in row.cells)
         for row in table.rows
     )
+
+
+def counts_kind(header: Sequence[str], found: Sequence[TableRow], kind: frozenset[str]) -> bool | None:
+    """Return True for a table whose column of the kind has numbers of it; None where none is of the kind."""
+    headed = next((at for at, cell in enumerate(header) if kind <= frozenset(tokens(cell))), None)
+    if headed is None:
+        return None
+    head = header[headed].strip().casefold()
+    plural = head.endswith("s") or len(tokens(head)) > len(kind)
+    return headed in _counted_columns(header, found) and plural
+
+
+def _counted_columns(header: Sequence[str], found: Sequence[TableRow]) -> set[int]:
+    counted = {at for row in found for at, cell in enumerate(row.cells) if _is_count(cell)}
+    return {at for at in counted if at >= len(header) or _may_count(header[at])}
 
 
 _NAMES = frozenset(

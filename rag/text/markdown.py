@@ -139,10 +139,16 @@ def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """
     width = max(map(len, body))
     head = [*[""] * (width - len(header)), *header][:width]
-    return "\n".join([_line(head), "|" + "---|" * width, *map(_line, body)])
+    return "\n".join([table_head(head), *map(table_row, body)])
 
 
-def _line(row: Sequence[str]) -> str:
+def table_head(header: Sequence[str]) -> str:
+    """Return the header of a table as Markdown, with the rule below it."""
+    return f"{table_row(header)}\n|{'---|' * len(header)}"
+
+
+def table_row(row: Sequence[str]) -> str:
+    """Return a row of a table as Markdown."""
     return "| " + " | ".join(map(escape_bars, row)) + " |"
 
 

@@ -166,19 +166,94 @@ def test_a_number_that_a_table_states_is_quoted_rather_than_its_cells_counted(qu
 @pytest.mark.parametrize(
     ("question", "listed", "items"),
     [
-        ("How many programmes are there?", "| Programme | Time |\n|-|-|\n| Eco | 9 |\n| Quick | 4 |", "Eco"),
-        ("How many invoices are there?", "| Invoice | Sum |\n|-|-|\n| 1001 | 5 |\n| 1002 | 7 |", "1001"),
+        ("How many modes are there?", "| Mode | h |\n|-|-|\n| Eco | 9 |\n| Quick | 4 |", "| Eco [1] |"),
+        ("How many invoices are there?", "| Invoice | £ |\n|-|-|\n| 101 | 5 |\n| 102 | 7 |", "| 101 [1] |"),
         (
             "How many suppliers are there across all documents?",
             "Suppliers:\n\n- Acme\n- Brunn\n\n| Year | What |\n|---|---|\n| 1999 | First supplier signed |",
-            "Acme",
+            "- Acme [1]\n- Brunn [1]",
         ),
     ],
 )  # fmt: skip
 def test_what_a_table_or_a_list_names_is_counted(question: str, listed: str, items: str):
     held = [Passage("c3", "2", "ledger.md", "", None, "", 0, len(listed), listed)]
     _, done, _ = asked(question, held=held)
-    assert done.text.startswith(f"**2 found:**\n\n- {items} [1]\n- ")
+    assert done.text.startswith("**2 found:**\n\n")
+    assert items in done.text
+
+
+BILLS = """\
+| Invoice | Supplier | Sum | Status |
+|---|---|---|---|
+| INV-1 | Acme Ltd | 40 | open |
+| INV-2 | Brunn | 75 | paid |
+| INV-3 | Acme Ltd | 90 | open |
+| INV-4 | Acme Ltd | 15 | disputed |
+"""
+KOREAN_BILLS = "| 청구서 | 상태 |\n|---|---|\n| A1 | 미납 |\n| A2 | 완납 |\n| A3 | 미납 |"
+JAPANESE_BILLS = "| 請求書番号 | 状況 |\n|---|---|\n| A1 | 未払い |\n| A2 | 済 |\n| A3 | 未払い |"
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "named"),
+    [
+        ("How many invoices are open?", BILLS, ["INV-1", "INV-3"]),
+        ("How many open invoices are there?", BILLS, ["INV-1", "INV-3"]),
+        ("List all invoices from Acme Ltd", BILLS, ["INV-1", "INV-3", "INV-4"]),
+        ("List all open or disputed invoices", BILLS, ["INV-1", "INV-3", "INV-4"]),
+        ("How many invoices are there with the status paid?", BILLS, ["INV-2"]),
+        ("미납인 청구서는 몇 건인가요?", KOREAN_BILLS, ["A1", "A3"]),
+        ("未払いの請求書は何件ですか", JAPANESE_BILLS, ["A1", "A3"]),
+        ("請求書のうち未払いは何件ありますか", JAPANESE_BILLS, ["A1", "A3"]),
+    ],
+)
+def test_rows_with_a_value_that_is_named_are_counted(question: str, table: str, named: list[str]):
+    held = [Passage("c3", "2", "bills.csv", "", None, "", 0, len(table), table)]
+    _, done, _ = asked(question, held=held)
+    assert str(len(named)) in done.text.partition("\n")[0]
+    assert done.text.count("\n| INV-" if table == BILLS else "\n| A") == len(named)
+    assert [citation.quote.split()[1] for citation in done.citations] == named
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many invoices are unpaid?", "How many invoices are from March?", "How many letters are open?"],
+)
+def test_rows_are_not_counted_where_a_question_says_more_than_their_values(question: str):
+    held = [Passage("c3", "2", "bills.csv", "", None, "", 0, len(BILLS), BILLS)]
+    _, done, _ = asked(question, held=held)
+    assert "found:" not in done.text
+
+
+def test_a_row_that_two_passages_share_is_counted_once():
+    cut = BILLS.index("| INV-3")
+    rest = BILLS[cut:]
+    heading = "Invoice | Supplier | Sum | Status"
+    held = [
+        Passage("c3", "2", "bills.csv", "", None, "", 0, len(BILLS), BILLS),
+        Passage("c4", "2", "bills.csv", "", None, heading, cut, cut + len(rest), rest),
+    ]
+    _, done, _ = asked("How many invoices are open?", held=held)
+    assert done.text.startswith("**2 found:**")
+
+
+def test_a_list_shows_the_rows_of_its_items_under_their_header():
+    held = [Passage("c3", "2", "bills.csv", "", None, "", 100, 100 + len(BILLS), BILLS)]
+    _, done, sources = asked("List all invoices", held=held)
+    assert done.text.startswith(
+        "**4 found:**\n\n| Invoice | Supplier | Sum | Status |\n|---|---|---|---|\n"
+        "| INV-1 [1] | Acme Ltd | 40 | open |\n| INV-2 [1] | Brunn | 75 | paid |\n"
+    )
+    for citation in done.citations:
+        row = done.text[citation.answer_start : citation.answer_end]
+        assert row.replace(" [1]", "") == citation.quote
+        assert sources[0].text[citation.quote_start - 100 : citation.quote_end - 100] == citation.quote
+
+
+def test_a_list_of_what_several_rows_name_shows_none_of_them():
+    held = [Passage("c3", "2", "bills.csv", "", None, "", 0, len(BILLS), BILLS)]
+    _, done, _ = asked("List all suppliers", held=held)
+    assert done.text == "**2 found:**\n\n- Acme Ltd [1]\n- Brunn [1]"
 
 
 @pytest.mark.parametrize("question", ["When does the lease begin?", "List all penguins"])
