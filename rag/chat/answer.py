@@ -13,6 +13,7 @@ from functools import partial
 
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.definitions import DocumentPassages, with_definitions
 from rag.chat.extractive import (
     AnswerPart,
     StepQuote,
@@ -152,6 +153,7 @@ def answer(
     instructions: str = "",
     steps: Sequence[tuple[str, str]] = (),
     typed: str = "",
+    passages_of: DocumentPassages | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
@@ -170,7 +172,9 @@ def answer(
     if llm is None and passages and steps:
         yield from _extracted_steps(question, passages, steps, embedder, rarity, k, cancelled)
     elif llm is None or not passages:
-        yield from _extracted(question, typed, worded, passages, embedder, rarity, said, k, cancelled)
+        yield from _extracted(
+            question, typed, worded, passages, embedder, rarity, said, k, passages_of, cancelled
+        )
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
         before += summaries_text(passages, llm.settings.context_tokens // 8)
@@ -221,6 +225,7 @@ def _extracted(
     rarity: Rarity | None,
     said: str,
     k: int | None,
+    passages_of: DocumentPassages | None,
     cancelled: Callable[[], bool],
 ) -> Iterator[Event]:
     """Yield the events of quotes from the passages; the quoted ones come first, then the others up to `k`."""
@@ -235,6 +240,8 @@ def _extracted(
         alone = decide(typed, passages, rarity, middle=middle)
         found = quotes_for(alone, partial(quotes, typed))
         picks, clear = found or picks, bool(found) and is_clear(typed, passages, found, alone, embedder)
+    if passages_of is not None and clear:
+        passages, picks = with_definitions(question, passages, picks, passages_of)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
     yield from written(write(question, shown, picks, doubtful=not clear, worded=worded), cancelled)

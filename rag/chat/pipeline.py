@@ -687,8 +687,13 @@ class RagPipeline:
             instructions=self._instructions(passages),
             steps=[(one.question, self.corpus.subject(one.question, ids)) for one in steps],
             typed=typed,
+            passages_of=self._passages_of,
             cancelled=turn.cancelled,
         )
+
+    def _passages_of(self, document_id: str) -> list[Passage]:
+        """Return the passages of a document, at most those whose figures are compared with a question."""
+        return self._introduced(islice(self.corpus.all_passages(frozenset({document_id})), MAX_COMPARED))
 
     def _instructions(self, passages: Sequence[Passage]) -> str:
         """Return the instructions of the passages' collections for the model; a small one reads few."""

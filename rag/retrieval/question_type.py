@@ -24,7 +24,7 @@ _ASKS = {
         r"|いくつ|いくら|どのくらい|どれくらい|どれほど",
         re.IGNORECASE,
     ),
-    "name": re.compile(r"\bwho(?:m|se)?\b|누구|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE),
+    "name": re.compile(r"\bwho(?:m|se)?\b|누구|누가|사람|인물|이름|誰|だれ|人物|名前", re.IGNORECASE),
     "place": re.compile(
         r"\bwhere\b|\b(?:what|which) (?:city|country|place|state)"
         r"|어디|장소|곳|지역|나라|도시|どこ|場所|地名|何県|何国",
@@ -110,6 +110,15 @@ def asks_amount(question: str) -> bool:
     [True, True, False]
     """
     return _ASKS_AMOUNT.search(question) is not None
+
+
+def asks_who(question: str) -> bool:
+    """Return True for a question that asks for a person or a party.
+
+    >>> [asks_who(one) for one in ("Who maintains it?", "누가 수거하나요?", "誰ですか", "When is it?")]
+    [True, True, True, False]
+    """
+    return _ASKS["name"].search(question) is not None
 
 
 def has_only_dates(text: str) -> bool:
