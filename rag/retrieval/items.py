@@ -111,7 +111,7 @@ def _all(kind: frozenset[str], subject: str, passages: Sequence[Passage]) -> Ite
         yield from _table_items(kind, number, passage, of_kind=of_kind)
         yield from _labelled_items(kind, number, passage)
         yield from _numbered_items(subject, number, passage)
-        yield from _typed_items(kind, number, passage)
+        yield from _typed_items(kind, subject, number, passage)
 
 
 def _names_kind(kind: frozenset[str], text: str) -> bool:
@@ -298,9 +298,9 @@ def _numbered_items(subject: str, number: int, passage: Passage) -> Iterator[Nam
             yield NamedItem(number, start, end, " ".join(match[0].split()).rstrip(".,"))
 
 
-def _typed_items(kind: frozenset[str], number: int, passage: Passage) -> Iterator[NamedItem]:
+def _typed_items(kind: frozenset[str], subject: str, number: int, passage: Passage) -> Iterator[NamedItem]:
     spans: Iterable[tuple[int, int]] = ()
-    if kind & _DATES:
+    if tokens(subject)[-1] in _DATES:
         spans = [(one.start, one.end) for one in find_periods(passage.text) if one.grain == "day"]
     for words, pattern in _TYPED:
         if kind <= words:

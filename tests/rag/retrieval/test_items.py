@@ -37,6 +37,12 @@ def test_items_of_a_kind_are_read_where_they_are_named(kind, text, heading, item
     assert [item.name for item in find_items(kind, [passage(text, heading)])] == items
 
 
+def test_days_of_something_are_no_dates():
+    told = passage("Every employee has 26 days of paid leave. The handbook is of 1 May 2025.")
+    assert find_items("days of paid leave", [told]) == []
+    assert [item.name for item in find_items("important dates", [told])] == ["1 May 2025"]
+
+
 def test_headings_that_begin_with_the_kind_are_items():
     given = [passage("Water rises.", "Plan > Risk 1: flood"), passage("Ice.", "Plan > Risk 2: ice")]
     assert [item.name for item in find_items("risks", given)] == ["Risk 1: flood", "Risk 2: ice"]
