@@ -21,7 +21,7 @@ from rag.citations.sentence import LIGHT, LIGHT_WEIGHT
 from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage
-from rag.retrieval.question_type import asks_amount, has_only_dates, without_periods
+from rag.retrieval.question_type import QuestionType, asks_amount, has_only_dates, without_periods
 from rag.retrieval.sentences import (
     GRAMMAR_WEIGHT,
     Pick,
@@ -37,7 +37,7 @@ from rag.text.facts import nouns
 from rag.text.language import language, may_share_words
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert
-from rag.text.tokenize import Rarity, named_letters, tokens
+from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
 _log = logging.getLogger(__name__)
 
@@ -481,7 +481,8 @@ def answers_alone(
     )
     if _is_unrelated(subject, carried, [words for _, words in told]):
         return True
-    told_by = {passage.document_id for passage, words in told if subject <= words}
+    named = _subject_nouns(question)
+    told_by = {passage.document_id for passage, words in told if _holds_all(words, named)}
     if len(told_by) != 1:
         return False
     scale = scale_of(embedder)
@@ -512,10 +513,18 @@ def _subject(question: str) -> frozenset[str]:
 
     A period is no subject.
     """
+    return frozenset[str]().union(*_subject_nouns(question))
+
+
+def _subject_nouns(question: str) -> list[frozenset[str]]:
+    """Return the words of each noun of the subject; a Korean or Japanese one has its pairs of letters."""
     asking = phrase_file(language(question))["question_words"]
+    code = word_language(question)
     named = (noun for noun in nouns(without_periods(question)) if noun not in asking)
-    words = tokens(with_quarter_words(" ".join(named)))
-    return frozenset(word for word in words if not is_quarter_word(word)) - _REQUEST - LIGHT
+    words = (frozenset(tokens(with_quarter_words(noun), code)) for noun in named)
+    return [
+        frozenset(word for word in noun if not is_quarter_word(word)) - _REQUEST - LIGHT for noun in words
+    ]
 
 
 def is_clear(
@@ -527,9 +536,10 @@ def is_clear(
 ) -> bool:
     """Return True where the sentence quoted first seems to answer, and no doubt need be stated.
 
-    A line whose label is what is asked for answers. Else its nearness in meaning decides with the words,
-    where the model's scale is known; the words alone decide about a row of a table. A passage that has few of
-    the question's words does not answer it, however near.
+    A line whose label is what is asked for answers, and a sentence with the kind of value asked for beside
+    every noun of the question. Else its nearness in meaning decides with the words, where the model's scale
+    is known; the words alone decide about a row of a table. A passage that has few of the question's words
+    does not answer it, however near.
     """
     scale = scale_of(embedder)
     best = picks[0] if picks else None
@@ -538,6 +548,8 @@ def is_clear(
         return True
     if best and _is_beside(question, sentence, passages[best.number - 1]):
         return False
+    if best and not decision.far and _tells_value(question, sentence, passages[best.number - 1]):
+        return True
     if decision.far or (best and decision.shares and decision.shares[best.number - 1] < LEAST_SHARE):
         return False
     if embedder is None or scale is None or not sentence or sentence.startswith("|"):
@@ -608,6 +620,34 @@ def _is_labelled(question: str, sentence: str, passage: Passage) -> bool:
     label = frozenset(tokens(label_of(sentence)))
     subject = _subject(_ADNOMINAL.sub("", question)) - _title(passage)
     return bool(subject) and subject <= label
+
+
+HELD = 0.5
+"""Least share of a noun's pairs of letters in a sentence that says it: "施行する" is said of a 施行日."""
+
+
+def _tells_value(question: str, sentence: str, passage: Passage) -> bool:
+    """Return True for a sentence with the kind of value asked for, and every noun of the question's subject.
+
+    A row of a table is read with its header.
+
+    >>> told = Passage("c", "d", "a.md", "", None, "", 0, 9, "定年は満65歳とする。")
+    >>> [_tells_value(asked, told.text, told) for asked in ("定年は何歳ですか", "定年はいつですか")]
+    [True, False]
+    """
+    asked = QuestionType(question)
+    if not asked.is_told_in(sentence):
+        return False
+    row = sentence.startswith("|")
+    header = " ".join(header_above(passage, passage.text.find(sentence))) if row else ""
+    said = frozenset(tokens(with_quarter_words(f"{sentence} {header}"), word_language(passage.text)))
+    subject = [noun for words in _subject_nouns(question) if (noun := words - asked.asking)]
+    return bool(subject) and _holds_all(said, subject)
+
+
+def _holds_all(words: frozenset[str], subject: Sequence[frozenset[str]]) -> bool:
+    """Return True for the words of a sentence that has every noun of a subject."""
+    return all(len(noun & words) >= HELD * len(noun) for noun in subject)
 
 
 def _weights(question: str, rarity: Rarity) -> dict[str, float]:

@@ -165,6 +165,9 @@ class QuestionType:
             frozenset(tokens(" ".join(_MEASURE.findall(question)))) if self.is_figure else frozenset()
         )
         self._subject = frozenset(tokens(spoken)) | _NEUTRAL
+        asking = [found[0] for pattern in (*_ASKS.values(), _COUNTED) for found in pattern.finditer(question)]
+        self.asking = frozenset(tokens(" ".join(asking)))
+        """Words that ask for a kind, which its answer replaces: 何歳."""
         counter = _COUNTED.search(question)
         unit = re.escape(counter[1] or counter[2]) if counter else ""
         self._counted = re.compile(rf"[\d一二三四五六七八九十百千万数한두세네]\s?{unit}") if unit else None
@@ -191,6 +194,18 @@ class QuestionType:
             "amount": float(is_figure and fresh and has_amount(sentence)),
             "subject": self._subject_share(sentence) if is_figure else 0.0,
         }
+
+    def is_told_in(self, sentence: str) -> bool:
+        """Return True for a sentence with the kind of value asked for: a count, a date, a number or a name.
+
+        >>> QuestionType("定年は何歳ですか").is_told_in("定年は満65歳とする。")
+        True
+        >>> QuestionType("When did it open?").is_told_in("It opened in the rain.")
+        False
+        """
+        cues = self.cues(sentence)
+        kinds = ["counted"] if self._counted else sorted({"date", "number", "name"} & self._asked)
+        return any(cues[kind] > 0 for kind in kinds)
 
     def period_share(self, *texts: str) -> float:
         """Return the share of the question's periods that texts name; 0 without one."""

@@ -35,6 +35,8 @@ DOCUMENTS = {
     "契約が終了したときは、終了日までに明け渡す。遅延損害金の利率は年14.6パーセントである。\n",
     "임대차2.md": "# 사무실 임대차\n\n임대차 기간은 2027년 4월 30일까지이다. "
     "계약이 종료되면 원상으로 회복한다.\n",
+    "관리규약.md": "# 관리규약\n\n관리비는 매월 25일까지 낸다. 반려동물은 세대당 2마리까지 기를 수 있다. "
+    "이 규약은 2024년 7월 1일부터 시행한다.\n",
     "경비.csv": "부서,항목,금액\n영업팀,교통비,184200\n개발팀,도서비,126500\n",
     "経費.csv": "部署,費目,金額\n営業部,交通費,18420\n開発部,書籍費,12650\n",
 }
@@ -52,6 +54,12 @@ JAPANESE_INTEREST = [
 ]
 JAPANESE_COSTS = [("user", "営業部の交通費はいくらですか?"), ("assistant", "| 営業部 | 交通費 | 18420 [1] |")]
 KOREAN_COSTS = [("user", "영업팀 교통비는 얼마인가요?"), ("assistant", "| 영업팀 | 교통비 | 184200 [1] |")]
+KOREAN_FEES = [
+    ("user", "관리비는 언제까지 내나요?"),
+    ("assistant", "**관리비는 매월 25일까지 낸다.** [1]"),
+    ("user", "반려동물은 몇 마리까지 되나요?"),
+    ("assistant", "**반려동물은 세대당 2마리까지 기를 수 있다.** [1]"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +90,7 @@ def searched(library: Library, question: str, history: Sequence[tuple[str, str]]
         (JAPANESE_INTEREST, "契約の終了日は?"),
         (JAPANESE_COSTS, "敷金の半額はいくらですか?"),
         (KOREAN_COSTS, "계약은 언제 끝나나요?"),
+        (KOREAN_FEES, "시행일은 언제인가요?"),
     ],
 )
 def test_a_question_with_a_subject_of_its_own_gets_no_terms(
