@@ -65,9 +65,14 @@ def quote_parts(message: Message) -> list[QuotePart]:
 
 
 def _is_entry(content: str, part: QuotePart) -> bool:
-    """Return True for an entry of a list of findings, which follow on each other without an empty line."""
+    """Return True for an entry of a list of findings, which follow on each other without an empty line.
+
+    The rows of a listed table follow on its header.
+    """
     before = content[: part.start]
     follows = before.endswith("\n") and not before.endswith("\n\n")
+    if content.startswith("| ", part.start):
+        return follows
     return content.startswith("- ", part.start) and (follows or before.rstrip().endswith(":**"))
 
 

@@ -40,6 +40,19 @@ def test_a_list_stays_in_one_piece():
     assert quote_parts(answer) == [QuotePart(0, len(answer.content))]
 
 
+def test_a_listed_table_stays_in_one_piece():
+    head = ("\n\n| No. | Sum |\n|---|---|", None)
+    answer = message(
+        ("**2 found:**", None), head, ("\n", None), ("| A [1] | 4 |", 1), ("\n", None), ("| B [1] | 7 |", 1)
+    )
+    assert quote_parts(answer) == [QuotePart(0, len(answer.content))]
+
+
+def test_a_quoted_row_is_a_quote_of_its_own():
+    row = "| No. | Sum |\n|---|---|\n| A | 4 [1] |"
+    assert told(message((row, 1), ("\n\n", None), ("B. [2]", 2))) == [(row, 1, True), ("B. [2]", 2, False)]
+
+
 def test_a_quote_that_is_a_list_is_a_quote_as_any_other():
     answer = message(("**A.** [1]", 1), ("\n\n- B\n- C [2]", 2))
     assert told(answer) == [("**A.** [1]", 1, True), ("- B\n- C [2]", 2, False)]
