@@ -10,8 +10,8 @@ and footers.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import fsum, log, sqrt
 
 from rag.passage import Passage
@@ -132,7 +132,7 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     """
     if whole := _short_text(passages, most):
         return whole
-    pool = list(_pool(passages))
+    pool = _said_once(passages, _pool(passages))
     weight = _weights(pool)
     titles = {one.number: _title(passages[one.number - 1]) for one in pool}
     several = len({passage.document_id for passage in passages}) > 1
@@ -159,6 +159,23 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
         ]
     lead, rest = chosen[:1], sorted(chosen[1:], key=lambda one: (one[0].number, one[0].start))
     return [Pick(one.number, one.start, one.end, worth, one.start, one.end) for one, worth in [*lead, *rest]]
+
+
+def _said_once(passages: Sequence[Passage], pool: Iterable[_Sentence]) -> list[_Sentence]:
+    """Return the sentences without repetitions; what a document repeats word for word says little of it."""
+    places: dict[tuple[str, frozenset[str]], set[int]] = {}
+    first: dict[tuple[str, frozenset[str]], _Sentence] = {}
+    for one in pool:
+        passage = passages[one.number - 1]
+        key = passage.document_id, one.words
+        places.setdefault(key, set()).add(
+            passage.start + one.start
+        )  # where passages overlap, it is one place
+        first.setdefault(key, one)
+    return [
+        replace(one, prior=one.prior * BOILERPLATE) if len(places[key]) > 1 else one
+        for key, one in first.items()
+    ]
 
 
 def _weights(pool: Sequence[_Sentence]) -> dict[str, float]:

@@ -52,6 +52,18 @@ def test_a_sentence_of_every_page_is_quoted_once():
     assert said == ["Page one of many.", "The harbour opens at six.", "It closes at ten."]
 
 
+def test_a_sentence_that_every_clause_repeats_does_not_lead():
+    own = [
+        "The coach costs 395 crowns.",
+        "The coach is paid in May.",
+        "The coach waits at the quay of Brunn.",
+    ]
+    repeated = "The parties read this clause of the contract together with all others of the contract."
+    given = [passage(n, f"{one} {repeated}", f"Clause {n}") for n, one in enumerate(own * 3)]
+    lead = central_sentences(given)[0]
+    assert given[lead.number - 1].text[lead.start : lead.end] != repeated
+
+
 def test_a_longer_text_is_not_quoted_whole():
     text = " ".join(
         f"Ship {number} of the harbour of Brunn sails in the month of May." for number in range(9)
