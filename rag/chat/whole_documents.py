@@ -156,7 +156,7 @@ _TOPIC = (
 _CONTAINERS = frozenset(
     tokens(
         "document documents file files paper papers report reports text collection library filing filings"
-        " note page pages section sections pdf book article here there these this that mentioned listed",
+        " note page pages section sections pdf article here there these this that mentioned listed",
         "en",
     )
 ) | {"문서", "파일", "자료", "보고", "고서", "논문", "文書", "資料", "報告", "告書", "論文", "本書"}
