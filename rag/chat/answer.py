@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from langchain_core.embeddings import Embeddings
 
@@ -45,6 +46,7 @@ from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
+from rag.retrieval.extremes import asks_extreme, with_extreme_rows
 from rag.retrieval.fusion import interleaved, step_passages
 from rag.retrieval.sentences import MOST, Pick, extract
 from rag.text.markers import MarkerFilter
@@ -240,6 +242,10 @@ def _extracted(
         alone = decide(typed, passages, rarity, middle=middle)
         found = quotes_for(alone, partial(quotes, typed))
         picks, clear = found or picks, bool(found) and is_clear(typed, passages, found, alone, embedder)
+    if passages_of is not None and asks_extreme(question):
+        among = chain.from_iterable(map(passages_of, dict.fromkeys(one.document_id for one in passages)))
+        if rows := with_extreme_rows(question, passages, picks, among):
+            (passages, picks), clear = rows, True
     if passages_of is not None and clear:
         passages, picks = with_definitions(question, passages, picks, passages_of)
     shown, picks = _cited_first(passages, picks, k)

@@ -692,8 +692,9 @@ class RagPipeline:
         )
 
     def _passages_of(self, document_id: str) -> list[Passage]:
-        """Return the passages of a document, at most those whose figures are compared with a question."""
-        return self._introduced(islice(self.corpus.all_passages(frozenset({document_id})), MAX_COMPARED))
+        """Return all passages of a document; none of one with more than are compared with a question."""
+        found = list(islice(self.corpus.all_passages(frozenset({document_id})), MAX_COMPARED + 1))
+        return self._introduced(found) if len(found) <= MAX_COMPARED else []
 
     def _instructions(self, passages: Sequence[Passage]) -> str:
         """Return the instructions of the passages' collections for the model; a small one reads few."""

@@ -7,7 +7,7 @@ the kind in a column counts it by itself, and its rows are not counted.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -21,7 +21,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True)
-class _Table:
+class NamedTable:
     """Rows of a table within a passage, with its header and the words above it."""
 
     header: tuple[str, ...]
@@ -39,56 +39,56 @@ def rows_with_values(kind: str, condition: str, passages: Sequence[Passage]) -> 
     >>> [item.name for item in rows_with_values("invoices", "open", given)]
     ['A1', 'A3']
     """
-    asked = _plain(f"{kind} {condition}")
+    asked = plain(f"{kind} {condition}")
     found: dict[tuple[str, int], NamedItem] = {}
     for number, passage in enumerate(passages, 1):
-        for table in _tables(passage):
+        for table in tables_of(passage):
             for row in _matching(asked, frozenset(tokens(kind)), table):
                 item = NamedItem(number, row.start, row.end, row.cells[0].strip())
                 found.setdefault((passage.document_id, passage.start + row.start), item)
     return list(found.values())
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text as questions and cells are compared: normalised, in lower case."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _tables(passage: Passage) -> Iterator[_Table]:
+def tables_of(passage: Passage) -> Iterator[NamedTable]:
     """Yield the tables of a passage; one that begins before it has its header at the end of the heading."""
     above = f"{passage.heading} {PurePath(passage.document).stem.replace('_', ' ')}"
     blocks = read_tables(passage.text)
     begun = tuple(rows(passage.text, 0, blocks[0].start if blocks else len(passage.text)))
     header = tuple(passage.heading.rpartition(" > ")[2].split(" | "))
     if begun and len(header) > 1:
-        yield _Table(header, begun, above)
+        yield NamedTable(header, begun, above)
     for block in blocks:
-        yield _Table(block.header, block.rows, f"{above} {_caption(passage.text, block)}")
+        yield NamedTable(block.header, block.rows, f"{above} {_caption(passage.text, block)}")
 
 
 def _caption(text: str, block: TableBlock) -> str:
     return text[block.caption : block.start]
 
 
-def _matching(asked: str, kind: frozenset[str], table: _Table) -> Iterable[TableRow]:
+def _matching(asked: str, kind: frozenset[str], table: NamedTable) -> Iterable[TableRow]:
     """Return the rows of a table with a named value in each column that has one of those named."""
-    named, left = _named_values(asked, table.rows)
+    named, left = named_values(asked, table.rows)
     if not named or counts_kind(table.header, table.rows, kind) or not _names(left, table):
         return []
-    columns: dict[int, set[str]] = {}
-    for row in table.rows:
-        for at, cell in enumerate(row.cells):
-            if _plain(cell).strip() in named:
-                columns.setdefault(at, set()).add(_plain(cell).strip())
-    return [row for row in table.rows if _has_values(row, columns)]
+    return [row for row in table.rows if has_values(row, named)]
 
 
-def _has_values(row: TableRow, columns: Mapping[int, set[str]]) -> bool:
-    return all(at < len(row.cells) and _plain(row.cells[at]).strip() in columns[at] for at in columns)
+def has_values(row: TableRow, columns: Mapping[int, Collection[str]]) -> bool:
+    """Return True for a row with one of the values of each column, as `named_values` gives them."""
+    return all(at < len(row.cells) and plain(row.cells[at]).strip() in columns[at] for at in columns)
 
 
-def _named_values(asked: str, found: Sequence[TableRow]) -> tuple[frozenset[str], str]:
-    """Return the values of cells that a question has, the longest first, and the question without them."""
-    values = {_plain(cell).strip() for row in found for cell in row.cells if _LETTER.search(cell)}
+def named_values(asked: str, found: Sequence[TableRow]) -> tuple[dict[int, set[str]], str]:
+    """Return the values of cells that a plain question has, by column, and the question without them.
+
+    The longest are looked for first.
+    """
+    values = {plain(cell).strip() for row in found for cell in row.cells if _LETTER.search(cell)}
     named = set[str]()
     for value in sorted(values, key=lambda value: (-len(value), value)):
         whole = rf"(?<![a-z0-9]){re.escape(value)}(?![a-z0-9])"
@@ -96,10 +96,15 @@ def _named_values(asked: str, found: Sequence[TableRow]) -> tuple[frozenset[str]
         if left != asked:
             named.add(value)
             asked = left
-    return frozenset(named), asked
+    columns: dict[int, set[str]] = {}
+    for row in found:
+        for at, cell in enumerate(row.cells):
+            if plain(cell).strip() in named:
+                columns.setdefault(at, set()).add(plain(cell).strip())
+    return columns, asked
 
 
-def _names(left: str, table: _Table) -> bool:
+def _names(left: str, table: NamedTable) -> bool:
     """Return True where the rest of a question names a table: its first column or what stands above it."""
     words = frozenset(tokens(" ".join(nouns(left))))
     own = frozenset(tokens(f"{table.header[0]} {table.naming}"))

@@ -1,0 +1,215 @@
+"""Rows of tables with the largest or the smallest number, such as the month with the highest sales.
+
+A question names the column of the number by words of its header; where it names none, a column of totals is
+meant, or the only one with numbers. The first column names the rows. Every other word must be of another
+column's header, of a cell, which then picks out rows, or of the table's caption, heading or document. So a
+table by month is not read for a region.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from rag.passage import Passage
+from rag.retrieval.items import NamedItem
+from rag.retrieval.row_filter import NamedTable, has_values, named_values, plain, tables_of
+from rag.retrieval.sentences import Pick
+from rag.retrieval.table_rows import TOTAL
+from rag.text.facts import nouns, numbers, without_numbers
+from rag.text.markdown import TableRow
+from rag.text.tokenize import tokens
+
+Extreme = Literal["largest", "smallest"]
+_SIGNS: dict[Extreme, re.Pattern[str]] = {
+    "largest": re.compile(
+        r"\b(?:highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?: expensive)?)\b"
+        r"|가장\s?(?:높|많|크|큰|컸|비싸|비싼|비쌌|길|긴)[가-힣]*|최대|최고|최다"
+        r"|(?:最も|もっとも|一番|いちばん)(?:高|多|大き|長)(?:い|かった|な|く)?|最大|最高|最多",
+        re.IGNORECASE,
+    ),
+    "smallest": re.compile(
+        r"\b(?:lowest|smallest|cheapest|minimum|shortest|fewest|(?<!at )least(?: expensive)?)\b"
+        r"|가장\s?(?:낮|적|작|싸|싼|쌌|저렴|짧)[가-힣]*|최소|최저"
+        r"|(?:最も|もっとも|一番|いちばん)(?:低|少な|小さ|安|短)(?:い|かった|な|く)?|最小|最低|最少",
+        re.IGNORECASE,
+    ),
+}
+_BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
+_MEASURED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)\d")
+"""Digit of a number that measures; a letter before it makes a name: "B12", "INV-204"."""
+_NEGATIVE = re.compile(r"\A\s*(?:[-−–△▲]|\(.*\)\s*\Z)")
+LEAST_ROWS = 2  # with a number, of which one is the largest
+LONGEST_UNIT = 8  # letters around a number in a cell
+_YEARS = range(1900, 2100)
+NEARLY = 1e-6  # part of a sum by which a total may differ
+
+
+def asks_extreme(question: str) -> Extreme | None:
+    """Return which end a question asks for; None where it asks for none, or for both.
+
+    >>> [asks_extreme(one) for one in ("Which month had the highest sales?", "가장 싼 방은?", "At most two?")]
+    ['largest', 'smallest', None]
+    """
+    asked: list[Extreme] = [which for which, sign in _SIGNS.items() if sign.search(question)]
+    return asked[0] if len(asked) == 1 else None
+
+
+def extreme_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
+    r"""Return the rows that hold what a question asks for, of the tables that it names best.
+
+    >>> text = "| Month | Sales |\n|---|---|\n| May | 30 |\n| June | 70 |\n| July | 60 |\n| Total | 160 |"
+    >>> given = [Passage("c", "d", "a.xlsx", "", None, "", 0, len(text), text)]
+    >>> [[row.name for row in extreme_rows(f"Which month had the {end} sales?", given)] for end in _WORDS]
+    [['June'], ['May']]
+    """
+    which = asks_extreme(question)
+    if which is None:
+        return []
+    asked = plain(_SIGNS[which].sub(" ", question))
+    found = [one for one in (_read(asked, parts) for parts in _whole_tables(passages)) if one is not None]
+    most = max((one.named for one in found), default=0)
+    return [item for one in found if one.named == most for item in one.ends(which)]
+
+
+def with_extreme_rows(
+    question: str, passages: Sequence[Passage], picks: Sequence[Pick], documents: Iterable[Passage]
+) -> tuple[list[Passage], list[Pick]] | None:
+    """Return passages and picks with the rows that hold what is asked for first; None where there are none.
+
+    They are looked for in all passages of the documents.
+    """
+    whole = list(documents)
+    passages, first = list(passages), list[Pick]()
+    numbers = {passage.id: number for number, passage in enumerate(passages, 1)}
+    for item in extreme_rows(question, whole):
+        passage = whole[item.number - 1]
+        if passage.id not in numbers:
+            passages.append(passage)
+            numbers[passage.id] = len(passages)
+        first.append(Pick(numbers[passage.id], item.start, item.end, 1.0, item.start, item.end))
+    if not first:
+        return None
+    spans = {(pick.number, at) for pick in first for at in range(pick.start, pick.end)}
+    return passages, [*first, *(pick for pick in picks if (pick.number, pick.best_start) not in spans)]
+
+
+_WORDS = "highest", "lowest"
+_Part = tuple[int, int, NamedTable]
+"""Part of a table within one passage, with the passage's number from 1 and its start in the document."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Numbers of one column, each with its row and the number of its passage; the question's words for it."""
+
+    values: tuple[tuple[float, TableRow, int], ...]
+    named: int
+
+    def ends(self, which: Extreme) -> Iterator[NamedItem]:
+        """Yield the rows with the largest or the smallest number."""
+        pick = max if which == "largest" else min
+        end = pick(value for value, _, _ in self.values)
+        for value, row, number in self.values:
+            if value == end:
+                yield NamedItem(number, row.start, row.end, row.cells[0])
+
+
+def _whole_tables(passages: Sequence[Passage]) -> Iterator[list[_Part]]:
+    """Yield each table with all its parts: one that is longer than a passage goes on in the next."""
+    parts = [
+        (passage.document_id, number, passage.start, table)
+        for number, passage in enumerate(passages, 1)
+        for table in tables_of(passage)
+    ]
+    for _, group in groupby(parts, lambda part: (part[0], part[3].header)):
+        yield [part[1:] for part in group]
+
+
+def _rows(parts: Sequence[_Part]) -> list[tuple[TableRow, int]]:
+    """Return the rows of a table without totals, each once, with the number of its passage."""
+    at = {start + row.start: (row, number) for number, start, table in parts for row in table.rows}
+    return [(row, number) for row, number in at.values() if not _is_total(row)]
+
+
+def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
+    """Return the column of a table whose largest or smallest number a question asks for."""
+    header, naming, rows = parts[0][2].header, parts[0][2].naming, _rows(parts)
+    chosen, left = named_values(asked, [row for row, _ in rows])
+    words = frozenset(tokens(" ".join(nouns(left))))
+    named = {at: _named_by(cell, words, left) for at, cell in enumerate(header)}
+    columns = {at: values for at in range(1, len(header)) if (values := _numbers(rows, at))}
+    at = _measured(header, named, columns)
+    if at is None:
+        return None
+    keys = any(named[other] for other in range(len(header)) if other not in columns)
+    others = words - named[at].union(*named.values())
+    if others and (not keys or not all(_is_said(word, naming) for word in others)):
+        return None
+    values = [one for one in columns[at] if has_values(one[1], chosen)]
+    if len(values) < LEAST_ROWS:
+        return None
+    return _Column(tuple(_without_sum(values)), len(words) - len(others) + len(chosen))
+
+
+def _is_total(row: TableRow) -> bool:
+    return not TOTAL.isdisjoint(tokens(row.cells[0])) if row.cells else True
+
+
+def _named_by(header: str, words: frozenset[str], asked: str) -> frozenset[str]:
+    """Return the words of a question that a header has: a Korean or Japanese one may be part of a word."""
+    core = _BRACKETS.sub("", plain(header)).strip()
+    if core and not core.isascii():
+        return frozenset(word for word in words if word in core or core in word) or frozenset(
+            {core} if core in asked else ()
+        )
+    return words & frozenset(tokens(core))
+
+
+def _is_said(word: str, naming: str) -> bool:
+    return word in tokens(naming) or (not word.isascii() and word in plain(naming))
+
+
+def _measured(
+    header: Sequence[str],
+    named: dict[int, frozenset[str]],
+    columns: dict[int, list[tuple[float, TableRow, int]]],
+) -> int | None:
+    """Return the column with numbers that is named best; else that of totals, or the only one."""
+    most = max((len(named[at]) for at in columns), default=0)
+    best = [at for at in columns if len(named[at]) == most]
+    if not most and len(best) > 1:
+        best = [at for at in best if not TOTAL.isdisjoint(tokens(header[at]))]
+    return best[0] if len(best) == 1 else None
+
+
+def _numbers(rows: Sequence[tuple[TableRow, int]], at: int) -> list[tuple[float, TableRow, int]]:
+    """Return the numbers of a column that has little else; nothing for years, or for more than one unit."""
+    filled = [
+        (row.cells[at], row, number) for row, number in rows if at < len(row.cells) and row.cells[at].strip()
+    ]
+    found = [(value, row, number) for cell, row, number in filled if (value := _number(cell)) is not None]
+    units = {_unit(row.cells[at]) for _, row, _ in found} - {""}
+    years = all(value in _YEARS for value, _, _ in found)
+    return found if len(found) >= max(LEAST_ROWS, len(filled) / 2) and len(units) < 2 and not years else []
+
+
+def _number(cell: str) -> float | None:
+    """Return the number of a cell that holds one and at most its unit."""
+    found = numbers(cell)
+    if len(found) != 1 or len(_unit(cell)) > LONGEST_UNIT or not _MEASURED.search(cell):
+        return None
+    value = float(found[0].rstrip("s"))
+    return -value if _NEGATIVE.match(cell) else value
+
+
+def _unit(cell: str) -> str:
+    return re.sub(r"[\s()\-−–△▲+]", "", plain(without_numbers(cell)))
+
+
+def _without_sum(values: list[tuple[float, TableRow, int]]) -> list[tuple[float, TableRow, int]]:
+    """Return the values without a last one that is the sum of the others."""
+    *others, last = values
+    total = sum(value for value, _, _ in others)
+    return others if len(others) > 1 and abs(last[0] - total) <= NEARLY * abs(total) else values

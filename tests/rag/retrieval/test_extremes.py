@@ -1,0 +1,133 @@
+"""Rows with the largest or the smallest number that a question asks for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rag.chat.answer import Done
+from rag.factory import make_pipeline
+from rag.ingest.library import Library
+from rag.jobs import never
+from rag.models.embeddings import Embedder
+from rag.passage import Passage
+from rag.retrieval.extremes import extreme_rows
+from rag.settings import Settings
+from storage.database import Database
+from tests.rag.chat.test_pipeline import put
+
+SALES = """\
+Sales by month and region, 2025
+
+| Month | North | South | Total |
+|---|---|---|---|
+| May | 100 | 50 | 150 |
+| June | 90 | 80 | 170 |
+| July | 70 | 20 | 90 |
+| Total | 260 | 150 | 410 |
+"""
+BOOKINGS = """\
+| Booking | City | Guests | Price |
+|---|---|---|---|
+| B1 | Lisbon | 12 | €1,200 |
+| B2 | Porto | 40 | €2,900 |
+| B3 | Lisbon | 9 | €1,900 |
+| B4 | Lisbon | 12 | €400 |
+"""
+KOREAN = """\
+| 월 | 매출(천원) | 비용(천원) |
+|---|---|---|
+| 1월 | 1,200 | 700 |
+| 2월 | 2,300 | 500 |
+| 3월 | 900 | 650 |
+"""
+JAPANESE = """\
+| 月 | 売上（千円） | 経費（千円） |
+|---|---|---|
+| 1月 | 1,200 | 700 |
+| 2月 | 2,300 | 500 |
+| 計 | 3,500 | 1,200 |
+"""
+TABLES = {"sales.xlsx": SALES, "bookings.csv": BOOKINGS, "매출.xlsx": KOREAN, "売上.xlsx": JAPANESE}
+
+
+def passage(number: int, name: str, text: str, heading: str = "", start: int = 0) -> Passage:
+    return Passage(f"c{number}", name, name, "", None, heading, start, start + len(text), text)
+
+
+def rows(question: str) -> list[str]:
+    given = [passage(at, name, text) for at, (name, text) in enumerate(TABLES.items())]
+    return [item.name for item in extreme_rows(question, given)]
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("Which month had the highest total sales in 2025?", "June"),
+        ("Which month had the lowest sales in the North?", "July"),
+        ("Which booking in Lisbon has the highest price?", "B3"),
+        ("What is the most expensive price of a booking?", "B2"),
+        ("Which booking has the fewest guests?", "B3"),
+        ("매출이 가장 높은 월은 언제인가요?", "2월"),
+        ("비용이 가장 많은 월은?", "1월"),
+        ("売上が最も多い月はいつですか", "2月"),
+        ("経費が一番少ない月はどれですか", "2月"),
+    ],
+)
+def test_the_row_at_the_end_that_is_asked_for_is_found_and_no_total(question: str, row: str):
+    assert rows(question) == [row]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which region had the highest sales?",  # regions are columns
+        "Which month had the highest costs in 2025?",
+        "Which month had the highest total sales in 2024?",
+        "Which booking is the most important?",
+        "At most how many guests are allowed?",
+        "What are the total sales in June?",
+        "Which booking in Lisbon was the largest?",  # by guests, or by price?
+        "매출이 가장 높은 지역은 어디인가요?",
+        "売上が最も多い支店はどこですか",
+    ],
+)
+def test_a_table_that_does_not_say_what_is_asked_for_is_not_read(question: str):
+    assert rows(question) == []
+
+
+def test_numbers_of_two_units_are_not_compared():
+    text = "| Hotel | Price |\n|---|---|\n| Anker | 90 € |\n| Bell | 80 $ |"
+    assert extreme_rows("Which hotel has the lowest price?", [passage(1, "a.md", text)]) == []
+
+
+def test_all_rows_of_one_largest_number_are_found():
+    assert rows("Which booking in Lisbon has the most guests?") == ["B1", "B4"]
+
+
+def test_a_table_that_goes_on_in_the_next_passage_is_read_whole():
+    cut = BOOKINGS.index("| B3")
+    heading = "Booking | City | Guests | Price"
+    given = [passage(1, "b", BOOKINGS[:cut]), passage(2, "b", BOOKINGS[cut:], heading, cut)]
+    (found,) = extreme_rows("Which booking has the lowest price?", given)
+    assert (found.number, found.name) == (2, "B4")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Iterator[Library]:
+    database = Database.open(tmp_path_factory.mktemp("extremes"))
+    opened = Library(database, "ann", lambda: embedder)
+    long = "".join(f"| Week {n} | {1000 + n * 7 % 61} |\n" for n in range(1, 200))
+    put(opened, f"Visitors of the museum\n\n| Week | Visitors |\n|---|---|\n{long}", "visitors.md")
+    put(opened, "The museum had the most visitors in its first summer.", "history.md")
+    yield opened
+    opened.close()
+    database.close()
+
+
+def test_an_answer_begins_with_the_row_wherever_in_the_document_it_stands(library: Library):
+    events = make_pipeline(Settings(), library, None).ask("Which week had the fewest visitors?", (), never)
+    done = next(event for event in events if isinstance(event, Done))
+    least = [n for n in range(1, 200) if n * 7 % 61 == 0]
+    assert [citation.quote.split("|")[1].strip() for citation in done.citations][: len(least)] == [
+        f"Week {n}" for n in least
+    ]
