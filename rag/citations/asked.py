@@ -49,9 +49,11 @@ _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdo
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
 _WAYS = re.compile(rf"(?:{_UP}|{_DOWN})(?:[a-z]*|[가-힣]*)", re.IGNORECASE)
 _SUM = re.compile(
-    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|\badd(?:s|ed)? up\b|합계|합쳐|합하|합친|합산|合計|合わせ|あわせ|总共|合计|共",
+    r"\btogether\b|\bcombined\b|\bin total\b|\bsum\b|\bin all\b|\badd(?:s|ed)? up\b|합계|총계|총액|합쳐|합하|합친|합산|合計|総計|総額|合わせ|あわせ|总共|总计|合计|共",
     re.I,
 )
+TOTALS = frozenset(["total", "합계", "총계", "총액", "合計", "総計", "総額", "計", "合计", "总计"])
+"""Labels of the row or column that sums up the others."""
 _TOGETHER = re.compile(r"\btogether\b|\bcombined\b|\bthe sum of\b|합쳐|합하|합친|合わせ", re.IGNORECASE)
 """Words that ask for a sum even where only one row is known."""
 SHARE = re.compile(

@@ -19,6 +19,7 @@ from rag.citations.arithmetic import multiple
 from rag.citations.asked import (
     SHARE,
     SUPERLATIVE,
+    TOTALS,
     WORD,
     YEAR_ON_YEAR,
     AskedNumber,
@@ -54,7 +55,7 @@ from rag.text.tokenize import content_words
 SPARE = 1  # content words of a statement that neither labels nor caption say: "brought in"
 LEAST_LABEL = 0.5  # share of a row's label that a statement must name
 COSTS = {"word left over": 1.0, "word left over elsewhere": 0.3, "label not named": 0.6, "section not named": 0.3,
-         "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1}  # fmt: skip
+         "label named elsewhere": 0.2, "label of another number": 0.8, "label named": -0.1, "currency not stated": 0.7}  # fmt: skip
 NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
 LONGEST_WORD = 40  # characters
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
@@ -280,7 +281,13 @@ class TableLookup:
             for labels in ({p.row for p in able}, {p.beside for p in able})
         )  # "of which 8 is due" is about the row named before
         words = near.rest, said.rest - by_row[1].rest  # what labels another number is not left over
-        costs = [self._cost(p, said, (by_row, by_column), words) for p in able]
+        unit = asked.quantity.unit
+        stating = {p.table for p in found if p.cell.quantity.unit == unit or unit not in MONEY}
+        costs = [
+            self._cost(p, said, (by_row, by_column), words)
+            + COSTS["currency not stated"] * (p.table not in stating)
+            for p in able
+        ]
         return [p for p, cost in zip(able, costs, strict=True) if cost <= min(costs) + CLEAR]
 
     def _share_named(self, said: TableStatement, row: tuple[str, ...]) -> float:
@@ -385,7 +392,8 @@ class TableLookup:
         measured = [p for p in fitting if unit in MEASURES and p.cell.quantity.unit]
         measured = measured or [p for p in fitting if unit in MONEY and headed_unit(p.cell.column) == unit]
         tables = {p.table for p in measured}  # of another table nothing is known by this
-        best = self._best(said, asked, [*measured, *(p for p in fitting if p.table not in tables)], every)
+        able = [*measured, *(p for p in fitting if p.table not in tables)]
+        best = self._best(said, asked, able, every)
         if asked.period is None and not (sure and len(best) > 1):
             latest = _latest_of(best)
             earlier = [p for p in best if p not in latest and _fits(asked.quantity, p, asked.lead)]
@@ -396,7 +404,7 @@ class TableLookup:
         if len(held) < len(best) and len({(p.row, p.beside) for p in best}) > 1:
             return None
         if not held:
-            differs = not sure and len(best) == 1 and self._is_sure(said, asked, best[0])
+            differs = not sure and len(best) == 1 and self._is_sure(said, asked, best[0], able)
             return (
                 _Found(Reading(False, (_row(best[0]),), said=_written(best[0].cell)), best)
                 if differs
@@ -406,31 +414,37 @@ class TableLookup:
             return None
         return self._with_before(said, asked, held, here)
 
-    def _is_sure(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
+    def _is_sure(
+        self, said: TableStatement, asked: AskedNumber, placed: _Placed, able: Sequence[_Placed]
+    ) -> bool:
         """Return True where a statement names a cell, and no name is left over, so that another number differs.
 
-        A row with only a time for a label is named by its time, and its cell by the column.
+        `able` are the cells that may be meant by their unit. A row with only a time for a label is named by its time, and its cell by the column.
         """
         label = placed.row or (placed.beside if asked.period is not None and placed.cell.periods else ())
         named = len(said.named(label)) == len(label) > 0
+        is_total = label == ("total",)  # which names no table: its column, or unit and every word must
+        stated = placed.cell.quantity.unit == asked.quantity.unit != "" or said.named(placed.beside)
         so_far = TableStatement(said.text[: said.text.find(asked.near) + len(asked.near)])
         return (
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
-            and len(placed.lacks(said.rest)) <= SPARE
+            and len(placed.lacks(said.rest)) <= (0 if is_total else SPARE)
+            and (stated or not is_total)
             and not placed.lacks(said.rest & said.names)
             and not _may_be_scaled(asked.quantity, placed.cell)
-            and (len(so_far.named(placed.beside)) == len(placed.beside) or not self._has_others(placed))
+            and (len(so_far.named(placed.beside)) == len(placed.beside) or not self._has_others(placed, able))
         )
 
-    def _has_others(self, placed: _Placed) -> bool:
+    @staticmethod
+    def _has_others(placed: _Placed, able: Sequence[_Placed]) -> bool:
         """Return True where a row has numbers of one time and unit in several columns: by region, by level."""
         cell = placed.cell
         return any(
             p.table == placed.table and p.cell.row_start == cell.row_start and p.is_value
             and p.cell.periods == cell.periods and p.cell.column != cell.column
             and same_unit(p.cell.quantity.unit, cell.quantity.unit)
-            for p in self._cells
+            for p in able
         )  # fmt: skip
 
     def _with_before(
@@ -534,7 +548,7 @@ class TableLookup:
             return None
         read = [_difference(asked.quantity, *pair, way, percent=percent) for pair in pairs]
         held = [one for one in read if one is not None and one.reading.holds]
-        sure = len(pairs) == 1 and self._is_sure(said, asked, pairs[0][0])
+        sure = len(pairs) == 1 and self._is_sure(said, asked, pairs[0][0], values)
         return held[0] if held else read[0] if sure else None
 
     def _between(
@@ -843,11 +857,15 @@ _JOINING = ("and", "of", "the", "a", "및", "to", "as")
 
 
 def _label_words(row: str) -> tuple[str, ...]:
-    """Return the words of a row's label, without periods and what is in brackets; none of mere numbers."""
+    """Return the words of a row's label, without periods and what is in brackets; none of mere numbers.
+
+    >>> _label_words("Net sales (2024)"), _label_words("합계"), _label_words("計")
+    (('net', 'sale'), ('total',), ('total',))
+    """
     bare = re.sub(r"\([^)]*\)|\*+", " ", row)
     for period in reversed(periods(bare)):
         bare = bare[: period.start] + " " + bare[period.end :]
-    words = [fold(match[0]) for match in WORD.finditer(bare)]
+    words = ["total" if match[0] in TOTALS else fold(match[0]) for match in WORD.finditer(bare)]
     told = tuple(dict.fromkeys(word for word in words if word and word not in _JOINING))
     return () if all(word.isdigit() for word in told) else told
 

@@ -525,3 +525,48 @@ def test_a_column_whose_heading_names_its_year_is_not_of_the_year_before():
     told = [read(f"{year}年度の売上は4,800万円です。", table) for year in (2023, 2022)]
 
     assert [found.holds if found else None for found in told] == [True, None]
+
+
+HOURS = "| Department | April | May | Total |\n|---|---|---|---|\n| Sales | 120 | 135 | 255 |\n| Total | 200 | 210 | 410 |"
+QUOTES = {
+    "en": "| Item | Hours | Rate (£) | Amount (£) |\n|---|---|---|---|\n| Offices | 20 | 18 | 360 |\n| Windows | 8 | 25 | 200 |\n"
+    "| Total | 28 | | 560 |",
+    "ko": "| 항목 | 수량 | 단가(원) | 금액(원) |\n|---|---|---|---|\n| 강사료 | 3 | 200,000 | 600,000 |\n| 다과 | 40 | 6,000 | 240,000 |\n"
+    "| 합계 | | | 840,000 |",
+    "ja": "| 項目 | 数量 | 単価(円) | 金額(円) |\n|---|---|---|---|\n| 講師料 | 2 | 60,000 | 120,000 |\n| 教材費 | 15 | 2,000 | 30,000 |\n"
+    "| 合計 | | | 150,000 |",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "claim", "holds"),
+    [
+        ("en", "The total is £560.", True),
+        ("en", "The total is £650.", False),
+        ("en", "It comes to £600 in total.", False),
+        ("en", "The total of the salaries is £650.", None),
+        ("en", "The total is €650.", None),
+        ("ko", "합계는 840,000원입니다.", True),
+        ("ko", "총액은 84만 원이다.", True),
+        ("ko", "합계는 850,000원입니다.", False),
+        ("ko", "총액은 85만 원이다.", False),
+        ("ko", "인건비 합계는 850,000원입니다.", None),
+        ("ja", "合計は150,000円です。", True),
+        ("ja", "総額は15万円だ。", True),
+        ("ja", "合計は170,000円です。", False),
+        ("ja", "総額は17万円だ。", False),
+        ("ja", "人件費の合計は170,000円です。", None),
+    ],
+)
+def test_the_total_of_a_table_is_that_of_its_total_row(language: str, claim: str, holds: bool | None):
+    """None: the words name no total of this table."""
+    texts = [TableText(1, HOURS), TableText(2, QUOTES[language])]
+    found = TableLookup(texts).read(claim)
+    assert (found and found.holds) is holds
+    assert found is None or found.spans[0].number == 2
+
+
+def test_a_total_without_a_stated_currency_differs_from_no_sum_of_money():
+    assert read("The total is £650.", HOURS) is None
+    found = read("The total for May is 220.", HOURS)
+    assert found is not None and (found.holds, found.said) == (False, "210")
