@@ -111,7 +111,7 @@ COSTS = {
     "few words": 0.1,
 }
 FEW_WORDS = 6
-NOT_CALCULATED = ("name", "denial", "quantifier", "mode", "condition", "role")
+NOT_CALCULATED = ("name", "rate", "denial", "quantifier", "mode", "condition", "role")
 """Contradictions that a calculated number does not explain."""
 _COPULA = re.compile(r"(?:이다|입니다|이에요|예요|である|です)[.。!?！？ ]*\Z")
 _TOPIC = re.compile(r"[가-힣](?:은|는|이|가) |[はが]")

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
+from rag.citations.rates import is_of_rate
+
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -413,12 +415,12 @@ _COUNTED = re.compile(r"\s?(?:[台種人名個件本冊か]|[명대개종건권]
 
 
 def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
-    """Return the quantities of a text that are no years and no parts of its dates.
+    """Return the quantities of a text that are no years and no parts of its dates and rates.
 
     >>> from rag.citations.quantities import periods
     >>> text = "On 3 May 2020 it sold 12 cars."
-    >>> [str(q.value) for q in undated(text, periods(text))]
-    ['12']
+    >>> [str(q.value) for q in undated(text, periods(text))], [str(q.value) for q in undated("1週につき3日", ())]
+    (['12'], ['3'])
     """
     return [
         q
@@ -426,6 +428,7 @@ def undated(text: str, dated: Sequence[StatedTime]) -> list[Quantity]:
         if not (q.is_year and "," not in text[q.start : q.end] and not _COUNTED.match(text, q.end))
         and not any(p.start < q.end and q.start < p.end for p in dated)
         and not text.startswith("世", q.end)  # of a king's name
+        and not is_of_rate(q.start, q.end, text)
     ]
 
 

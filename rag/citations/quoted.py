@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import chain, combinations, pairwise, permutations
 
+from rag.citations.claims import has_other_rate
 from rag.citations.logic import (
     BOUNDED,
     adds_direction,
@@ -90,6 +91,7 @@ def differing_fact(claim: Sentence, quotes: Quotes) -> str:
         ("place", lambda: _is_of_other_place(claim, quotes)),
         ("count", lambda: _other_ordinal(claim, quotes.units)),
         ("time", lambda: any(_is_other_time(period, quotes) for period in claim.periods)),
+        ("rate", lambda: has_other_rate(claim, quotes.anchor, quotes.units)),
         ("name", lambda: _has_other_name(claim, quotes.passages)),
         ("denial", lambda: _denied(said, text)),
         (

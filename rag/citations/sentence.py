@@ -8,6 +8,7 @@ from functools import cached_property
 from math import fsum
 
 from rag.citations.quantities import Quantity, StatedTime, periods, undated
+from rag.citations.rates import in_one_form, rate_at
 from rag.text.facts import (
     NUMBER,
     holds_name,
@@ -37,7 +38,7 @@ although therefore thus hence moreover furthermore since once again further anot
 contains contained consist consists describe described associate associated occur occurred receive
 received appear appeared remain remained continue continued return returned decide decided develop
 developed quite rather instead fact interesting
-create created produce produced can could may might must shall should will would
+create created produce produced can could may might must shall should will would per
 """
 LIGHT = frozenset(tokens_of(_LIGHT, "en"))
 """Function and reporting words: two sentences may say the same with different ones."""
@@ -67,8 +68,8 @@ class Sentence:
 
     @cached_property
     def said(self) -> str:
-        """Text without polite endings, which state nothing."""
-        return without_politeness(self.text) if self.unspaced else self.text
+        """Text without polite endings, which state nothing, and with each rate in one form."""
+        return in_one_form(without_politeness(self.text)) if self.unspaced else self.text
 
     @cached_property
     def folded(self) -> str:
@@ -136,6 +137,13 @@ class Sentence:
     def periods(self) -> list[StatedTime]:
         """Dates, years and spans of time, in order."""
         return periods(plain_years(self.text))
+
+    @cached_property
+    def rates(self) -> list[tuple[Quantity, str]]:
+        """Numbers that are counted by a span of time, each with that: "month"."""
+        text = plain_years(self.text)
+        found = ((q, rate_at(text, q.start, q.end)) for q in self.quantities)
+        return [(q, every) for q, every in found if every]
 
     @cached_property
     def names(self) -> list[str]:
