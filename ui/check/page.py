@@ -1,5 +1,6 @@
 """Page that checks a text: each statement with the words of the documents that it rests on beside it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import get_args
@@ -220,10 +221,25 @@ def _show_block(checked: CheckedText, span: tuple[int, int], stated: list[Checke
     marks = [(min(one.end, end) - start, _mark(one)) for one in stated]
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown(safe_answer(checked.text[start:end], notes=marks), anchors=False)
+        shown = safe_answer(checked.text[start:end], notes=marks)
+        st.markdown(_with_line_ends(shown) if _is_typed(checked) else shown, anchors=False)
     with right, paginated(len(stated), BESIDE, f"check-beside-{start}") as part:
         for one in stated[part]:
             _show_statement(one)
+
+
+def _is_typed(checked: CheckedText) -> bool:
+    """Return True for a text whose lines end where its author ended them, unlike those of a PDF's page."""
+    return checked.name == PASTED or checked.media_type == "text/plain"
+
+
+def _with_line_ends(markdown: str) -> str:
+    r"""Return Markdown that shows its line ends, which are spaces otherwise.
+
+    >>> _with_line_ends("Dear Ann,\nthe rent is £9.\n\nTom")
+    'Dear Ann,  \nthe rent is £9.\n\nTom'
+    """
+    return re.sub(r"(?<=\S)\n(?=\S)", "  \n", markdown)
 
 
 def _mark(one: CheckedStatement) -> Link | PlainMark:
