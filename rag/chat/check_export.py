@@ -137,7 +137,7 @@ def _html_statement(one: CheckedStatement) -> str:
 
 def _html_source(source: SourceWords) -> str:
     heading = f", {_text(source.passage.heading)}" if source.passage.heading else ""
-    words = f'<q class="text"{_lang(source.quote)}>{_text(source.quote)}</q>'
+    words = f'<q class="text"{_lang(source.quote)}>{_text(source.line)}</q>'
     return f"{words} {_text(translated(source.place))}{heading}"
 
 

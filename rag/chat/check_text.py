@@ -62,15 +62,13 @@ class SourceWords:
     def line(self) -> str:
         """The words on one line: the cells of a row with their heads, an item of a list without its mark."""
         at = self.start - self.passage.start
-        for table in read_tables(self.passage.text):
-            for row in table.rows:
-                if row.start <= at < row.end and len(self.quote) <= row.end - at:
-                    return _with_heads(table.header, row.cells)
-        rows = (
-            " | ".join(filter(None, cells(one))) if one.count("|") > 1 else _ITEM.sub("", one)
-            for one in self.quote.split("\n")
-        )
-        return " ".join(" ".join(rows).split())
+        tables = [(table.header, row) for table in read_tables(self.passage.text) for row in table.rows]
+        told = ""
+        for one in self.quote.split("\n"):
+            row = next(((head, row.cells) for head, row in tables if row.start <= at < row.end), None)
+            told += f"; {_with_heads(*row)}" if row else f" {_bare_line(one)}"
+            at += len(one) + 1
+        return " ".join(told.split()).removeprefix("; ")
 
     @property
     def place(self) -> str:
@@ -80,6 +78,11 @@ class SourceWords:
 
 
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
+def _bare_line(line: str) -> str:
+    """Return the cells of a row whose heads are not known, or an item of a list without its mark."""
+    return " | ".join(filter(None, cells(line))) if line.count("|") > 1 else _ITEM.sub("", line)
 
 
 def _with_heads(header: Sequence[str], row: Sequence[str]) -> str:

@@ -95,6 +95,11 @@ def test_hostile_text_is_checked_in_linear_time(hostile: str):
             "| Total | | 9,995 |",
             "Total, Cost: 9,995",
         ),
+        (
+            "| 項目 | 数量 | 金額 |\n|---|---|---|\n| 教材費 | 15冊 | 30,000 |\n| 合計 | | 180,000 |",
+            "| 教材費 | 15冊 | 30,000 |\n| 合計 | | 180,000 |",
+            "教材費, 数量: 15冊, 金額: 30,000; 合計, 金額: 180,000",
+        ),
         ("Allowed are:\n\n- Up to six hens\n- One hive", "- Up to six hens", "Up to six hens"),
         ("| Total | | | 9,995 |", "Total | | | 9,995 |", "Total | 9,995"),
         ("The dog barked.", "The dog barked.", "The dog barked."),

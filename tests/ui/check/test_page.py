@@ -59,7 +59,9 @@ def test_each_statement_has_its_state_and_its_words_beside_it(page: Page, castle
 def test_a_pasted_text_keeps_its_line_ends(page: Page, castle: str):
     at = checked(page("check"), "Dear Ann,\nthe moat is nine metres deep.\n- one\n- two\n\nTom")
     left = [one.value for one in at.markdown if "Dear Ann" in one.value]
-    assert len(left) == 1 and left[0].startswith("Dear Ann,  \nthe moat") and left[0].endswith("- one  \n- two")
+    assert (
+        len(left) == 1 and left[0].startswith("Dear Ann,  \nthe moat") and left[0].endswith("- one  \n- two")
+    )
     assert "Tom" in [one.value for one in at.markdown]
 
 
