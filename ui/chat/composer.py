@@ -201,9 +201,9 @@ function begin({ data, parentElement }) {
     return first && [...messages].find((one) => one.textContent.toLocaleLowerCase().includes(first));
   }
 
-  // Below the last turn there is as much room as brings its question to the top, and no more: what grows takes
-  // it from there, and nothing moves. While the page is drawn, a turn may be gone for a moment: what is seen
-  // stays where it is.
+  // Below the last turn there is as much room as brings its question to the top, and no more: what grows
+  // takes it from there, and nothing moves. While the page is drawn, a turn may be gone for a moment: what is
+  // seen stays where it is.
   function room() {
     const main = document.querySelector('.stMain'), block = main?.querySelector(BLOCK);
     const last = [...document.querySelectorAll(QUESTIONS)].findLast((one) => one.offsetParent !== null);
