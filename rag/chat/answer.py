@@ -46,8 +46,8 @@ from rag.i18n import N_
 from rag.jobs import never
 from rag.models.protocol import LanguageModel
 from rag.passage import Passage
-from rag.retrieval.extremes import asks_extreme, with_extreme_rows
 from rag.retrieval.fusion import interleaved, step_passages
+from rag.retrieval.measured_rows import asks_extreme, with_extreme_rows
 from rag.retrieval.sentences import MOST, Pick, extract
 from rag.text.markers import MarkerFilter
 from rag.text.prompt_parts import count_tokens

@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.passage import Passage
-from rag.retrieval.extremes import extreme_rows
+from rag.retrieval.measured_rows import extreme_rows
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put
