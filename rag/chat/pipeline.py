@@ -498,7 +498,7 @@ class RagPipeline:
             yield Sources(found.passages)
             yield from written(found.parts, turn.cancelled)
             return _Whole(answered=True)
-        lists = bool(readings) and readings[0].kind in ("list", "documents")
+        lists = any(one.kind in ("list", "documents") for one in readings)
         return _Whole(unlisted=passages if lists else ())
 
     def _told_scope(

@@ -54,6 +54,7 @@ from rag.models.protocol import LanguageModel
 from rag.passage import Passage
 from rag.retrieval.degradation import Degraded
 from rag.retrieval.items import NamedItem, count_is_stated, find_items, find_mentions
+from rag.retrieval.measured_rows import bounded_rows, bounds_in
 from rag.retrieval.overview import central_sentences, section_called, section_on
 from rag.retrieval.question_type import asks_for_overview
 from rag.retrieval.row_filter import rows_with_values
@@ -64,7 +65,7 @@ from rag.text.markers import inert
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced
 from rag.text.tokenize import tokens
 
-Kind = Literal["overview", "topic", "list", "documents", "author"]
+Kind = Literal["overview", "topic", "list", "documents", "author", "rows"]
 MOST_CALLED = 5  # documents that one word of a title may name
 
 _AUTHOR = re.compile(
@@ -229,8 +230,11 @@ def read_whole_question(question: str, documents: Sequence[DocumentProfile]) -> 
 def whole_readings(question: str, documents: Sequence[DocumentProfile]) -> Iterator[WholeQuestion]:
     """Yield how a question may ask about whole documents, the likelier first.
 
-    Things to be listed are looked for by all words of their name before some are taken for a document's.
+    Rows with a number within bounds come first. Things to be listed are looked for by all words of their name
+    before some are taken for a document's.
     """
+    if bounds_in(question)[0]:
+        yield WholeQuestion("rows")
     read = read_whole_question(question, documents)
     as_written = read_whole_question(question, ()) if read is None or read.document_ids else None
     if as_written is not None and as_written.kind == "list" and as_written != read:
@@ -316,6 +320,8 @@ def answer_whole(
     documents: Mapping[str, DocumentProfile],
 ) -> WholeAnswer | None:
     """Return the answer to a question about all of `passages`; None where nothing in them answers it so."""
+    if asked.kind == "rows":
+        return list_items(question, "list", bounded_rows(question, passages), passages, len(passages))
     if asked.kind == "list" and (picked_out := rows_with_values(asked.subject, asked.condition, passages)):
         return list_items(question, "list", picked_out, passages, len(passages))
     if asked.condition or (asked.counted and count_is_stated(question, asked.subject, passages)):

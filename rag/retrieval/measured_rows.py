@@ -1,4 +1,4 @@
-"""Rows of tables with the largest or the smallest number, such as the month with the highest sales.
+"""Rows of tables that a question picks out by a number: the largest, the smallest, those above a bound.
 
 A question names the column of the number by words of its header; where it names none, a column of totals is
 meant, or the only one with numbers. The first column names the rows. Every other word must be of another
@@ -6,9 +6,12 @@ column's header, of a cell, which then picks out rows, or of the table's caption
 table by month is not read for a region.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Literal
 
@@ -22,6 +25,7 @@ from rag.text.markdown import TableRow
 from rag.text.tokenize import tokens
 
 Extreme = Literal["largest", "smallest"]
+Test = Callable[[float, float], bool]
 _SIGNS: dict[Extreme, re.Pattern[str]] = {
     "largest": re.compile(
         r"\b(?:highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?: expensive)?)\b"
@@ -36,6 +40,33 @@ _SIGNS: dict[Extreme, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
+_FIGURE = (
+    r"(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]*(?:\s?[천千백百만万萬억億조兆])*(?:\s(?:thousand|million|billion)\b)?"
+    r"\s?(?:%|[원円명人개個건件일日대台]|달러|ドル|유로|ユーロ)?"
+)
+_BOUNDS: tuple[tuple[Test, re.Pattern[str]], ...] = tuple(
+    (test, re.compile(pattern.replace("N", f"(?P<figure>{_FIGURE})", 1), re.IGNORECASE))
+    for test, pattern in (
+        (operator.ge, r"\b(?:at least|no(?:t)? less than)\sN"),
+        (operator.le, r"\b(?:at most|no(?:t)? more than|up to)\sN"),
+        (
+            operator.gt,
+            r"\b(?:above|over|(?<!no )(?<!not )(?:more|greater|higher|larger) than|exceed(?:s|ed|ing)?)\sN",
+        ),
+        (operator.lt, r"\b(?:below|under|(?<!no )(?<!not )(?:less|fewer|lower|smaller|cheaper) than)\sN"),
+        (operator.ge, r"N\s?(?:이상|以上)"),
+        (operator.le, r"N\s?(?:이하|以下)"),
+        (
+            operator.gt,
+            r"N\s?(?:초과|(?:을|를)?\s?넘[는은게]|보다\s?(?:많|높|큰|비싼)[가-힣]*|超(?!え)|を超え(?:る|た)?|より(?:多|高|大き)い?)",
+        ),
+        (
+            operator.lt,
+            r"N\s?(?:미만|보다\s?(?:적|낮|작|싼)[가-힣]*|未満|を下回(?:る|った)?|より(?:少な|低|小さ|安)い?)",
+        ),
+    )
+)
+_BETWEEN = re.compile(rf"\bbetween\s(?P<low>{_FIGURE})\s?and\s(?P<high>{_FIGURE})", re.IGNORECASE)
 _BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
 _MEASURED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)\d")
 """Digit of a number that measures; a letter before it makes a name: "B12", "INV-204"."""
@@ -43,6 +74,8 @@ _NEGATIVE = re.compile(r"\A\s*(?:[-−–△▲]|\(.*\)\s*\Z)")
 LEAST_ROWS = 2  # with a number, of which one is the largest
 LONGEST_UNIT = 8  # letters around a number in a cell
 _YEARS = range(1900, 2100)
+_ASKING = frozenset(tokens("how many list show find give name", "en")) | {"목록", "나열", "전부", "一覧"}
+"""Words that ask for rows, and say nothing of them."""
 NEARLY = 1e-6  # part of a sum by which a total may differ
 
 
@@ -67,10 +100,54 @@ def extreme_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
     which = asks_extreme(question)
     if which is None:
         return []
-    asked = plain(_SIGNS[which].sub(" ", question))
+    pick = max if which == "largest" else min
+    found: list[NamedItem] = []
+    for column in _columns(plain(_SIGNS[which].sub(" ", question)), passages):
+        found += column.rows(partial(operator.eq, pick(value for value, _, _ in column.values)))
+    return found
+
+
+def bounds_in(question: str) -> tuple[list[tuple[Test, float]], str]:
+    """Return the bounds that a question sets, and the question without them.
+
+    >>> [(bound[0].__name__, bound[1]) for bound in bounds_in("Which months had sales over 5,000?")[0]]
+    [('gt', 5000.0)]
+    >>> bounds_in("When is it?")
+    ([], 'When is it?')
+    """
+    bounds = list[tuple[Test, float]]()
+    question = _BETWEEN.sub(r"at least \g<low> at most \g<high>", question)
+    for test, pattern in _BOUNDS:
+        for found in pattern.finditer(question):
+            if len(told := numbers(found["figure"])) == 1:
+                bounds.append((test, float(told[0])))
+        question = pattern.sub(" ", question)
+    return bounds, question
+
+
+def bounded_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
+    r"""Return the rows whose number lies within the bounds that a question sets.
+
+    >>> text = "| Month | Sales |\n|---|---|\n| May | 30 |\n| June | 70 |\n| July | 60 |\n| Total | 160 |"
+    >>> given = [Passage("c", "d", "a.xlsx", "", None, "", 0, len(text), text)]
+    >>> [row.name for row in bounded_rows("Which months had sales of at least 60?", given)]
+    ['June', 'July']
+    """
+    bounds, left = bounds_in(unicodedata.normalize("NFKC", question))
+    if not bounds:
+        return []
+    return [
+        item
+        for column in _columns(plain(left), passages)
+        for item in column.rows(lambda value: all(test(value, bound) for test, bound in bounds))
+    ]
+
+
+def _columns(asked: str, passages: Sequence[Passage]) -> list["_Column"]:
+    """Return the columns that a question speaks of, of the tables that it names best."""
     found = [one for one in (_read(asked, parts) for parts in _whole_tables(passages)) if one is not None]
     most = max((one.named for one in found), default=0)
-    return [item for one in found if one.named == most for item in one.ends(which)]
+    return [one for one in found if one.named == most]
 
 
 def with_extreme_rows(
@@ -107,12 +184,10 @@ class _Column:
     values: tuple[tuple[float, TableRow, int], ...]
     named: int
 
-    def ends(self, which: Extreme) -> Iterator[NamedItem]:
-        """Yield the rows with the largest or the smallest number."""
-        pick = max if which == "largest" else min
-        end = pick(value for value, _, _ in self.values)
+    def rows(self, wanted: Callable[[float], bool]) -> Iterator[NamedItem]:
+        """Yield the rows whose number is wanted."""
         for value, row, number in self.values:
-            if value == end:
+            if wanted(value):
                 yield NamedItem(number, row.start, row.end, row.cells[0])
 
 
@@ -137,14 +212,14 @@ def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
     """Return the column of a table whose largest or smallest number a question asks for."""
     header, naming, rows = parts[0][2].header, parts[0][2].naming, _rows(parts)
     chosen, left = named_values(asked, [row for row, _ in rows])
-    words = frozenset(tokens(" ".join(nouns(left))))
+    words = frozenset(tokens(" ".join(nouns(left)))) - _ASKING
     named = {at: _named_by(cell, words, left) for at, cell in enumerate(header)}
     columns = {at: values for at in range(1, len(header)) if (values := _numbers(rows, at))}
     at = _measured(header, named, columns)
     if at is None:
         return None
     keys = any(named[other] for other in range(len(header)) if other not in columns)
-    others = words - named[at].union(*named.values())
+    others = words - frozenset(tokens(header[at])).union(*named.values())
     if others and (not keys or not all(_is_said(word, naming) for word in others)):
         return None
     values = [one for one in columns[at] if has_values(one[1], chosen)]

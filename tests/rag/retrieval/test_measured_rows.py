@@ -1,4 +1,4 @@
-"""Rows with the largest or the smallest number that a question asks for."""
+"""Rows that a question picks out by a number: the largest, the smallest, those within bounds."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.passage import Passage
-from rag.retrieval.measured_rows import extreme_rows
+from rag.retrieval.measured_rows import bounded_rows, extreme_rows
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put
@@ -112,6 +112,28 @@ def test_a_table_that_goes_on_in_the_next_passage_is_read_whole():
     assert (found.number, found.name) == (2, "B4")
 
 
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Which months had total sales above 100?", ["May", "June"]),
+        ("How many bookings in Lisbon have a price over €1,200?", ["B3"]),
+        ("List all bookings with a price between €400 and €1,200", ["B1", "B4"]),
+        ("Which bookings have fewer than 12 guests?", ["B3"]),
+        ("매출이 1,200 이상인 월은?", ["1월", "2월"]),
+        ("비용이 650 미만인 월은 언제인가요?", ["2월"]),
+        ("売上が1,200を超える月は何ですか", ["2月"]),
+        ("経費が700以下の月はどれですか", ["1月", "2月"]),
+        ("Which regions had sales over 100?", []),
+        ("Which months had costs over 100?", []),
+        ("매출이 1,000 이상인 지역은?", []),
+        ("売上が1,000以上の支店はどこですか", []),
+    ],
+)
+def test_the_rows_within_bounds_are_found_and_no_total(question: str, named: list[str]):
+    given = [passage(at, name, text) for at, (name, text) in enumerate(TABLES.items())]
+    assert [item.name for item in bounded_rows(question, given)] == named
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Iterator[Library]:
     database = Database.open(tmp_path_factory.mktemp("extremes"))
@@ -131,3 +153,15 @@ def test_an_answer_begins_with_the_row_wherever_in_the_document_it_stands(librar
     assert [citation.quote.split("|")[1].strip() for citation in done.citations][: len(least)] == [
         f"Week {n}" for n in least
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "least"),
+    [("Which weeks had more than 1,055 visitors?", 1056), ("Weeks with at least 1,060?", 1060)],
+)
+def test_rows_within_bounds_are_listed_with_their_number(library: Library, question: str, least: int):
+    events = make_pipeline(Settings(), library, None).ask(question, (), never)
+    done = next(event for event in events if isinstance(event, Done))
+    weeks = [f"Week {n}" for n in range(1, 200) if 1000 + n * 7 % 61 >= least]
+    assert done.text.startswith(f"**{len(weeks)} found:**")
+    assert [citation.quote.split("|")[1].strip() for citation in done.citations] == weeks
