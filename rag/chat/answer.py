@@ -244,7 +244,7 @@ def _extracted(
         picks, clear = found or picks, bool(found) and is_clear(typed, passages, found, alone, embedder)
     if passages_of is not None and asks_extreme(question):
         among = chain.from_iterable(map(passages_of, dict.fromkeys(one.document_id for one in passages)))
-        if rows := with_extreme_rows(question, passages, picks, among):
+        if rows := with_extreme_rows(question, passages, among):
             (passages, picks), clear = rows, True
     if passages_of is not None and clear:
         passages, picks = with_definitions(question, passages, picks, passages_of)

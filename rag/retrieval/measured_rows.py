@@ -151,25 +151,22 @@ def _columns(asked: str, passages: Sequence[Passage]) -> list["_Column"]:
 
 
 def with_extreme_rows(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], documents: Iterable[Passage]
+    question: str, passages: Sequence[Passage], documents: Iterable[Passage]
 ) -> tuple[list[Passage], list[Pick]] | None:
-    """Return passages and picks with the rows that hold what is asked for first; None where there are none.
+    """Return passages, and the rows that hold what is asked for as picks; None where there are none.
 
     They are looked for in all passages of the documents.
     """
     whole = list(documents)
-    passages, first = list(passages), list[Pick]()
+    passages, picks = list(passages), list[Pick]()
     numbers = {passage.id: number for number, passage in enumerate(passages, 1)}
     for item in extreme_rows(question, whole):
         passage = whole[item.number - 1]
         if passage.id not in numbers:
             passages.append(passage)
             numbers[passage.id] = len(passages)
-        first.append(Pick(numbers[passage.id], item.start, item.end, 1.0, item.start, item.end))
-    if not first:
-        return None
-    spans = {(pick.number, at) for pick in first for at in range(pick.start, pick.end)}
-    return passages, [*first, *(pick for pick in picks if (pick.number, pick.best_start) not in spans)]
+        picks.append(Pick(numbers[passage.id], item.start, item.end, 1.0, item.start, item.end))
+    return (passages, picks) if picks else None
 
 
 _WORDS = "highest", "lowest"

@@ -146,11 +146,11 @@ def library(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Ite
     database.close()
 
 
-def test_an_answer_begins_with_the_row_wherever_in_the_document_it_stands(library: Library):
+def test_an_answer_is_the_row_wherever_in_the_document_it_stands(library: Library):
     events = make_pipeline(Settings(), library, None).ask("Which week had the fewest visitors?", (), never)
     done = next(event for event in events if isinstance(event, Done))
     least = [n for n in range(1, 200) if n * 7 % 61 == 0]
-    assert [citation.quote.split("|")[1].strip() for citation in done.citations][: len(least)] == [
+    assert [citation.quote.split("|")[1].strip() for citation in done.citations] == [
         f"Week {n}" for n in least
     ]
 
