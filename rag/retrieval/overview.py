@@ -102,7 +102,7 @@ _GOES_ON = re.compile(
 _POINTS = re.compile(r"(?:This|These)\b|(?:이|본) (?=[가-힣])|この|本(?=[一-鿿])")
 """Beginning that goes on from the sentence before, or is of the document or section that it opens."""
 _MARKER = re.compile(
-    r"(?:[-*+•·▪‣◦※○●■□]|\d{1,2}(?:\.\d{1,2})*[.)]|[a-z]\)|[①-⑳])\s+"
+    r"(?:[-*+•·▪‣◦※○●■□]|\d{1,2}(?:\.\d{1,2})*[.)]|\d{1,2}(?:\.\d{1,2})+(?=\s+[A-Z가-힣ぁ-ヿ一-鿿])|[a-z]\)|[①-⑳])\s+"
     r"|제\s?\d+\s?[조항](?:의\s?\d+)?\s*(?:\([^()\n]{1,30}\))?\s*"
     r"|第[\d一二三四五六七八九十]+[条項](?:の\d+)?\s*(?:[（(][^（）()\n]{1,30}[）)])?\s*"
 )

@@ -121,6 +121,17 @@ def test_a_heading_that_promises_an_overview_counts_most_right_above_the_sentenc
     assert [pick.number for pick in central_sentences(given, most=1)] == [5]
 
 
+@pytest.mark.parametrize(("line", "said"), [("1.2 The", "The"), ("3.5 million", "3.5 million")])
+def test_the_number_of_a_clause_is_left_out_and_one_of_the_sentence_stays(line: str, said: str):
+    rest = "coaches carry the guests of the harbour feast through Brunn, and wait at its quay."
+    given = [
+        passage(1, f"{line} {rest}", "Object"),
+        *(passage(n, f"Ship {n} is old.", "") for n in range(2, 9)),
+    ]
+    quoted = [given[pick.number - 1].text[pick.start : pick.end] for pick in central_sentences(given)]
+    assert f"{said} {rest}" in quoted
+
+
 def test_a_section_has_all_passages_under_its_heading():
     given = [
         passage(n, BODY, head)
