@@ -138,19 +138,26 @@ def candidates(chunks: Sequence[ChunkRecord]) -> Iterator[tuple[str, ChunkRecord
     asked: set[str] = set()
     spoken = language(" ".join(chunk.text[:_SAMPLE] for chunk in chunks))
     whole = "\n".join(chunk.text for chunk in chunks)
+    title = _title_above(chunks)
     found = chain(
         _in_turn(chunks, lambda chunk: sentence_questions(chunk.text, _above(chunk), whole)),
         _in_turn(chunks, lambda chunk: table_questions(chunk.text)),
         (
             (heading_question(_above(chunk), chunk.text, spoken, whole), chunk)
             for chunk in chunks
-            if chunk.heading
+            if chunk.heading and chunk.heading != title
         ),
     )
     for question, chunk in found:
         if question and question.casefold() not in asked:
             asked.add(question.casefold())
             yield question, chunk
+
+
+def _title_above(chunks: Sequence[ChunkRecord]) -> str:
+    """Return the heading that stands above all others; nothing of a document without one."""
+    roots = {chunk.heading.partition(" > ")[0] for chunk in chunks}
+    return roots.pop() if len(roots) == 1 and len(chunks) > 1 else ""
 
 
 def _above(chunk: ChunkRecord) -> str:

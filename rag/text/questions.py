@@ -64,11 +64,11 @@ def heading_question(heading: str, text: str, document_language: str = "en", doc
 
     >>> heading_question("Report > Share repurchases", "The company bought shares.")
     'What does the document say about share repurchases?'
-    >>> heading_question("Loft Insulation", "Lay the insulation evenly in the loft.")
+    >>> heading_question("2. Loft Insulation", "Lay the insulation evenly in the loft.")
     'What does the document say about loft insulation?'
     """
     above, _, last = heading.rpartition(" > ")
-    subject = _NUMBERED.sub("", " ".join(last.split()))
+    subject = _HEADING_NUMBER.sub("", _NUMBERED.sub("", " ".join(last.split())))
     if general := _GENERAL_HEADING.fullmatch(subject):
         subject = _of(above, subject, "ko" if general["ko"] else "ja" if general["ja"] else "en")
     loud = subject.isupper() and len(subject.split()) > MOST_LOUD

@@ -143,6 +143,17 @@ def test_tables_alone_are_introduced_by_their_columns(library: Library, text: st
     assert last.summary == summary
 
 
+def test_a_document_is_not_asked_what_it_says_about_its_own_title(library: Library):
+    text = (
+        "# Contract for Coaches\n\nDone in Brunn.\n\n## 1. Punctuality\n\nNo delay.\n\n## 2. Vehicles\n\nNew."
+    )
+    chunks, _ = added(library, "coaches.md", text.encode())
+    assert [question for question, _ in candidates(chunks)] == [
+        "What does the document say about punctuality?",
+        "What does the document say about vehicles?",
+    ]
+
+
 def test_figures_alone_have_no_introduction(library: Library):
     chunks, pipeline = added(library, "figures.csv", b"1,2,3\n4,5,6\n")
     assert list(introduce(chunks, pipeline)) == [Introduction()]

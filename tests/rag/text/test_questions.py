@@ -153,6 +153,7 @@ def test_a_row_of_a_table_gives_a_question_about_its_first_number():
     ("heading", "question"),
     [
         ("Report > Share repurchases", "What does the document say about share repurchases?"),
+        ("Contract > 5. Vehicles and drivers", "What does the document say about vehicles and drivers?"),
         ("Just Modern Python", "What does the document say about Just Modern Python?"),
         ("UNITED STATES SECURITIES AND EXCHANGE COMMISSION", ""),
         ("12", ""),
