@@ -368,7 +368,8 @@ def _sides(question: str, code: str, documents: Sequence[DocumentProfile], texts
                 after = ""
             if not (_has_subject(a, code) and _has_subject(b, code)):
                 return []
-            sides = (_tidy(f"{before} {side} {after}") for side in (_with_head(a, b, code, texts), b))
+            both = (_with_head(a, b, code, texts), _with_beginning(a, b))
+            sides = (_tidy(f"{before} {side} {after}") for side in both)
             return [Step(side.replace(_JOINER, " ")) for side in sides]
     return []
 
@@ -402,6 +403,20 @@ def _is_one(joined: str, texts: TextsAbout) -> bool:
     both = [text for text in map(normalize, texts(joined)) if words[0] in text and words[-1] in text]
     there = sum(phrase in text for text in both)
     return there >= LEAST_JOINED and 2 * there >= len(both)
+
+
+_NAME = r"[A-Z][\w-]*(?: [A-Z][\w-]*)*"
+_OF_NAME = re.compile(rf"(?P<of>.+ (?:in|of|for|from|at|by|to|on) (?:the )?){_NAME}")
+
+
+def _with_beginning(a: str, b: str) -> str:
+    """Return the second side with the words that both share, where it is a name like the end of the first.
+
+    >>> _with_beginning("the hotel limits in Japan", "South Korea"), _with_beginning("the lease", "Bail")
+    ('the hotel limits in South Korea', 'Bail')
+    """
+    found = _OF_NAME.fullmatch(a) if re.fullmatch(_NAME, b) else None
+    return found["of"] + b if found else b
 
 
 def _with_head(a: str, b: str, code: str, texts: TextsAbout) -> str:

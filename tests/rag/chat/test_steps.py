@@ -135,6 +135,10 @@ TOLD = (
         ("Compare iPhone and Mac net sales.", ["iPhone net sales", "Mac net sales"]),
         ("Compare iPhone and the gross margin.", ["iPhone", "The gross margin"]),
         (
+            "Compare the hotel limits in Japan and South Korea.",
+            ["The hotel limits in Japan", "The hotel limits in South Korea"],
+        ),
+        (
             "Compare research and development expense and the gross margin.",
             ["Research and development expense", "The gross margin"],
         ),
