@@ -78,6 +78,15 @@ def defining_sentences(sentence: str, passages: Iterable[Passage]) -> Iterator[t
                 yield next((passage, start, end) for start, end in spans if start <= at < end)
 
 
+def defines(thing: str, sentence: str) -> bool:
+    """Return True for a sentence that puts a thing in quotation marks, as a definition does.
+
+    >>> defines("원장", '이 규정에서 "원장"이란 서지훈을 말한다.'), defines("원장", "원장은 휴가 중이다.")
+    (True, False)
+    """
+    return any(term.casefold() == thing.casefold() for term, _ in _terms(sentence))
+
+
 def _terms(text: str) -> Iterator[tuple[str, int]]:
     """Yield the terms that a text has in quotation marks, without their article, with their places."""
     for found in _QUOTED.finditer(text):

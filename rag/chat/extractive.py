@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from rag.chat.definitions import defines
 from rag.chat.followup import named_alone
 from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.small_talk import phrase_file
@@ -21,7 +22,13 @@ from rag.citations.sentence import LIGHT, LIGHT_WEIGHT
 from rag.citations.support import Citation
 from rag.errors import EmbeddingError
 from rag.passage import Passage
-from rag.retrieval.question_type import QuestionType, asks_amount, has_only_dates, without_periods
+from rag.retrieval.question_type import (
+    QuestionType,
+    asks_amount,
+    defined_thing,
+    has_only_dates,
+    without_periods,
+)
 from rag.retrieval.sentences import (
     GRAMMAR_WEIGHT,
     Pick,
@@ -536,15 +543,15 @@ def is_clear(
 ) -> bool:
     """Return True where the sentence quoted first seems to answer, and no doubt need be stated.
 
-    A line whose label is what is asked for answers, and a sentence with the kind of value asked for beside
-    every noun of the question. Else its nearness in meaning decides with the words, where the model's scale
-    is known; the words alone decide about a row of a table. A passage that has few of the question's words
-    does not answer it, however near.
+    A line with the label or the definition that is asked for answers, and so does a sentence with the kind of
+    value asked for beside every noun of the question. Else its nearness in meaning decides with the words,
+    where the model's scale is known; the words alone decide about a row of a table. A passage that has few of
+    the question's words does not answer it, however near.
     """
     scale = scale_of(embedder)
     best = picks[0] if picks else None
     sentence = passages[best.number - 1].text[best.best_start : best.best_end] if best else ""
-    if best and not decision.far and _is_labelled(question, sentence, passages[best.number - 1]):
+    if best and not decision.far and _states_it(question, sentence, passages[best.number - 1]):
         return True
     if best and _is_beside(question, sentence, passages[best.number - 1]):
         return False
@@ -608,6 +615,12 @@ def _may_overlap(one: Period, other: Period) -> bool:
 
 
 _ADNOMINAL = re.compile(r"(?<=[가-힣]{2})(?:한|된|하는|되는|할|될)\b")
+
+
+def _states_it(question: str, sentence: str, passage: Passage) -> bool:
+    """Return True for a line with the label asked for, or a sentence that defines what is asked for."""
+    thing = defined_thing(question)
+    return _is_labelled(question, sentence, passage) or (bool(thing) and defines(thing, sentence))
 
 
 def _is_labelled(question: str, sentence: str, passage: Passage) -> bool:
