@@ -16,6 +16,7 @@ from rag.citations.logic import (
     adds_direction,
     drops_condition,
     exchanges,
+    is_of_other_side,
     of_other_month,
     other_mode,
     other_quantifier,
@@ -279,6 +280,7 @@ def find_contradiction(
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("number", lambda: _other_number(claim, anchor, window, passage)),
         ("month", lambda: of_other_month(claim.text, " ".join(unit.text for unit in window))),
+        ("side", lambda: is_of_other_side(claim.text, " ".join(unit.text for unit in window))),
         ("name", lambda: _other_name(claim, anchor, passage)),
         ("denial", lambda: _denied(claim, anchor, window)),
         (

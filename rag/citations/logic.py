@@ -127,6 +127,35 @@ def of_other_month(claim: str, window: str) -> bool:
     return any(day in told and not months <= told[day] for day, months in _days(claim).items())
 
 
+_SPAN = r"\d+\s?(?:년|개월|달|주일|주|일|시간|분|年|か月|ヶ月|カ月|月|週|日|時|分)[간間]?"
+_SIDES = re.compile(
+    rf"(?P<span>{_SPAN})\s?の?(?:(?P<after>이후|후|뒤|以後|以降|後)|(?P<before>이전|전|以前|前))(?!(?!까지|에|부터|의)[가-힣一-鿿])"
+    r"|(?P<word>[가-힣A-Za-z\d:]{1,12}?|[一-鿿々ァ-ヺーA-Za-z\d:]{1,12})(?:(?P<from>부터|から)|(?P<to>까지|まで))"
+)
+"""Span of time, point in time or place with the side of it that a Korean or Japanese particle or noun tells."""
+
+
+def _sides(text: str) -> dict[str, set[bool]]:
+    """Return what begins or is after (True), and what ends or is before (False): {"9時": {True}}."""
+    found: dict[str, set[bool]] = {}
+    for match in _SIDES.finditer(text):
+        what = (match["span"] or match["word"]).replace(" ", "")
+        found.setdefault(what, set()).add(bool(match["after"] or match["from"]))
+    return found
+
+
+def is_of_other_side(claim: str, window: str) -> bool:
+    """Return True where a Korean or Japanese statement puts after something what its source puts before it.
+
+    >>> [is_of_other_side(said, "休憩は正午から1時までとする。") for said in ("休憩は正午まで。", "休憩は正午から。")]
+    [True, False]
+    >>> [is_of_other_side(said, "7일 전까지 신고한다.") for said in ("7일 후까지 신고한다.", "신고는 7일 전까지 한다.")]
+    [True, False]
+    """
+    told = _sides(window)
+    return any(what in told and not sides <= told[what] for what, sides in _sides(claim).items())
+
+
 def _have(classes: dict[str, re.Pattern[str]], text: str) -> set[str]:
     return {name for name, pattern in classes.items() if _times(pattern, text)}
 

@@ -17,6 +17,7 @@ from rag.citations.logic import (
     BOUNDED,
     adds_direction,
     drops_condition,
+    is_of_other_side,
     other_mode,
     other_quantifier,
     part_about,
@@ -92,6 +93,7 @@ def differing_fact(claim: Sentence, quotes: Quotes) -> str:
         ("count", lambda: _other_ordinal(claim, quotes.units)),
         ("time", lambda: any(_is_other_time(period, quotes) for period in claim.periods)),
         ("rate", lambda: has_other_rate(claim, quotes.anchor, quotes.units)),
+        ("side", lambda: is_of_other_side(said, text)),
         ("name", lambda: _has_other_name(claim, quotes.passages)),
         ("denial", lambda: _denied(said, text)),
         (

@@ -135,3 +135,22 @@ def test_a_share_is_the_same_in_any_order_of_the_words():
         vars(sentence)["weights"] = dict(order)
         shares.add(sentence.share({"bridg", "made", "known", "said"}))
     assert len(shares) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "true", "false"),
+    [
+        ("休憩は正午から60分とする。", "休憩は正午から60分です。", "休憩は正午まで60分です。"),
+        (
+            "착공 7일 전까지 신고하여야 한다.",
+            "착공 7일 전까지 신고해야 합니다.",
+            "착공 7일 후까지 신고해야 합니다.",
+        ),
+        ("この規則は4月1日から施行する。", "4月1日から施行する。", "この規則は4月1日まで施行する。"),
+        ("접수는 오전 9시부터 5시까지 한다.", "접수는 5시까지 한다.", "접수는 5시부터 한다."),
+    ],
+)
+def test_what_is_before_is_not_after(source: str, true: str, false: str):
+    told = Sentence(source, 0, len(source))
+    found = [find_contradiction(Sentence(said, 0, len(said)), told, [told], [told]) for said in (true, false)]
+    assert not found[0] and found[1] == "side"
