@@ -392,3 +392,19 @@ def _particles_differ(claim: str, evidence: str, names: Sequence[str]) -> bool:
     ours, theirs = having(claim, _SUBJECT), having(evidence, _SUBJECT)
     acted, acted_there = having(claim, _OBJECT), having(evidence, _OBJECT)
     return bool(ours & acted_there and acted & theirs)
+
+
+_IN_ROLE = re.compile(r"([一-鿿々ァ-ヺーA-Za-z]{2,})(で|を|が|に|へ)(?![\u3041-\u3096])")
+
+
+def fills_role_anew(claim: str, anchor: str, window: str) -> bool:
+    """Return True where a Japanese statement has a new word before the particle of one that it leaves out.
+
+    The words may stand in another order than those of the source.
+
+    >>> told = "30日前までに書面で届け出る。"
+    >>> [fills_role_anew(said, told, told) for said in ("口頭で30日前までに届け出る。", "書面で30日前までに届け出る。")]
+    [True, False]
+    """
+    new = {role for word, role in _IN_ROLE.findall(claim) if word not in window}
+    return any(role in new and word not in claim for word, role in _IN_ROLE.findall(anchor))

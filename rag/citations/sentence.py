@@ -19,7 +19,7 @@ from rag.text.facts import (
     with_values,
     without_numbers,
 )
-from rag.text.normalize import normalize, without_politeness
+from rag.text.normalize import in_active_voice, normalize, without_politeness
 from rag.text.tokenize import content_words, tokens_of
 
 _LIGHT = """
@@ -69,7 +69,7 @@ class Sentence:
     @cached_property
     def said(self) -> str:
         """Text without polite endings, which state nothing, and with each rate in one form."""
-        return in_one_form(without_politeness(self.text)) if self.unspaced else self.text
+        return in_one_form(in_active_voice(without_politeness(self.text))) if self.unspaced else self.text
 
     @cached_property
     def folded(self) -> str:

@@ -102,6 +102,8 @@ _N, _B, _SS = 4, 17, 20  # the places of ㄴ, ㅂ and ㅆ among a syllable's fin
 _ROW = dict(zip("いきぎしちにびみり", "うくぐすつぬぶむる", strict=True))
 _SAID = r"(?=[。、.,!?！？\s」』）)]|か|が|けれど|\Z)"
 _JAPANESE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile("(?<=で)きます" + _SAID), "きる"),
+    (re.compile("(?<=れば)なりません" + _SAID), "ならない"),
     (re.compile("ませんでした" + _SAID), "なかった"),
     (re.compile("ません" + _SAID), "ない"),
     (re.compile("でした|であった"), "だった"),
@@ -133,6 +135,41 @@ def without_politeness(text: str) -> str:
     for japanese, written in _JAPANESE:
         text = japanese.sub(written, text)
     return text
+
+
+_ACTIVE = dict(zip("わかがたなばまら", "うくぐつぬぶむる", strict=True))
+_STEM = dict(zip("わかがたなばまら", "いきぎちにびみり", strict=True))
+_DOER = re.compile("(?<![\\d日月年時分末])(?:に|から)(?!は)|によ[っりる]")
+_PASSIVE = re.compile(
+    "(?P<before>[^、。]{0,80}?[一-鿿々ァ-ヺー])が(?P<verb>[一-鿿]{1,4}(?:[\u3041-\u3096]?[一-鿿])?)"
+    "(?:(?P<do>さ)|(?P<row>[わかがたなばまら])|(?P<base>[えけげせてでねべめれ])ら)れ(?P<end>る|た|(?=、))"
+)
+
+
+def in_active_voice(text: str) -> str:
+    """Return a Japanese text with "A が支払われる" as "A を支払う", unless it may say who does it.
+
+    >>> [in_active_voice(text) for text in ("賃金が支払われる。", "休暇が与えられた。", "会議が開催される。")]
+    ['賃金を支払う。', '休暇を与えた。', '会議を開催する。']
+    >>> in_active_voice("社長に花束が贈られる。")
+    '社長に花束が贈られる。'
+    """
+    return _PASSIVE.sub(_as_active, text)
+
+
+def _as_active(match: re.Match[str]) -> str:
+    if _DOER.search(match["before"]):
+        return match[0]
+    end = match["end"]
+    if match["do"]:
+        verb = {"る": "する", "た": "した", "": "し"}[end]
+    elif match["base"]:
+        verb = match["base"] + end
+    else:
+        verb = (_ACTIVE if end == "る" else _STEM)[match["row"]]
+        if end == "た":
+            return match[0]  # whose plain past depends on the verb
+    return f"{match['before']}を{match['verb']}{verb}"
 
 
 def _final(syllable: str) -> int:

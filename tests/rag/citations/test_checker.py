@@ -509,3 +509,19 @@ def test_a_day_of_the_next_month_is_no_day_of_another(text: str, true: str, lies
 
     assert checker.check(true).status == "verified"
     assert [said for said in lies if checker.check(said).status == "verified"] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "verified"),
+    [
+        ("時間外労働には25%の割増賃金が支払われます。", True),
+        ("時間外労働には35%の割増賃金が支払われます。", False),
+        ("休日労働には25%の割増賃金が支払われます。", False),
+        ("時間外労働には25%の割増賃金が支払われません。", False),
+        ("時間外労働には25%の割増賃金が請求されます。", False),
+    ],
+)
+def test_a_japanese_passive_says_the_same_as_its_active(claim: str, verified: bool):
+    text = "賃金は毎月末日に締め切る。時間外労働には25%の割増賃金を支払う。"
+    checker = Checker([Passage("c", "d", "規則.txt", "", None, "", 0, len(text), text)])
+    assert (checker.check(claim).status == "verified") is verified

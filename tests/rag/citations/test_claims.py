@@ -154,3 +154,13 @@ def test_what_is_before_is_not_after(source: str, true: str, false: str):
     told = Sentence(source, 0, len(source))
     found = [find_contradiction(Sentence(said, 0, len(said)), told, [told], [told]) for said in (true, false)]
     assert not found[0] and found[1] == "side"
+
+
+def test_another_word_in_the_same_role_is_exchanged_wherever_it_stands():
+    told = Sentence("退職しようとする者は、30日前までに書面で届け出なければならない。", 0, 0)
+    said = "退職しようとする者は、{}30日前までに届け出なければなりません。"
+    kinds = [
+        find_contradiction(Sentence(said.format(word), 0, 0), told, [told], [told])
+        for word in ("書面で", "口頭で")
+    ]
+    assert kinds == ["", "role"]
