@@ -552,7 +552,8 @@ def _other_name(claim: Sentence, anchor: Sentence, passage: Sequence[Sentence]) 
         return False
     if any(not any(unit.holds(name) for unit in passage) for name in missing):
         return True
-    if not _REFERRING.search(anchor.text):
+    titled = all(any(unit.holds(name) for unit in passage if not unit.end) for name in missing)
+    if not titled and not _REFERRING.search(anchor.text):
         return True
     alone = not claim.plain or len(claim.plain & anchor.words) >= ALONE * len(claim.plain)
     return alone and bool(claim.lacks(_sure_names(anchor)))

@@ -26,7 +26,7 @@ plan     : \b(?:expect\w*|plan(?:s|ned)? (?:to|on)|planned|planning|intend\w*|fo
 doubt    : \b(?:alleg\w+|claim\w*|reportedly|supposedly|presumably|apparently|likely|probabl\w+|believed?|thought to|said to|considered|regarded as|rumou?r\w*|seems?|appears? to)\b|추정|알려졌|것으로 보|라는 설|의혹|여겨[지진졌]|전해[지진졌]|생각된|可能性|とされ|と(?:は)?(?:考え|思わ|見ら|み|言わ|いわ)(?:ら)?れ|らしい|ようだ|推定|推測|据说|似乎
 """
 _CONDITION = re.compile(
-    r"\b(?:if|unless|provided|only when|as long as|in case|except|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
+    r"\b(?:if|unless|provided|only when|as long as|in case|except|other than|apart from|without|subject to|wenn|falls|sofern|außer|si|sauf|à moins|siempre que|a menos que|salvo)\b"
     r"|[가-힣](?:으)?면[,\s]|경우[,에\s](?!가)|한해|제외|(?:れば|なら|たら)[、\s]|場合|限り|除[きくい]|如果|除非|只要",
     re.IGNORECASE,
 )

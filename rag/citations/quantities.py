@@ -436,8 +436,21 @@ def _quantities(text: str) -> Iterator[Quantity]:
     plain = _same_length(text)
     for match in _NUMBER.finditer(plain):
         number = _number(match)
-        if number is not None:
+        if number is not None and not _is_code(match):
             yield _quantity(plain, match, *number)
+
+
+_NAMED = re.compile(r"\b[A-Z][a-z]+ \Z")
+
+
+def _is_code(match: re.Match[str]) -> bool:
+    """Return True for a number with a letter that a name is in front of: "Unit 4B", no thousand millions.
+
+    >>> [len(quantities(said)) for said in ("Unit 4B", "sales of 4B", "Sales were 4.5M", "Unit $4B")]
+    [0, 1, 1, 1]
+    """
+    bare = match["short"] in ("M", "B") and match["digits"].isdigit() and not match["before"]
+    return bool(bare and _NAMED.search(match.string, 0, match.start("digits")))
 
 
 def _same_length(text: str) -> str:

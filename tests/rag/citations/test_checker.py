@@ -525,3 +525,24 @@ def test_a_japanese_passive_says_the_same_as_its_active(claim: str, verified: bo
     text = "賃金は毎月末日に締め切る。時間外労働には25%の割増賃金を支払う。"
     checker = Checker([Passage("c", "d", "規則.txt", "", None, "", 0, len(text), text)])
     assert (checker.check(claim).status == "verified") is verified
+
+
+LEASE = (
+    "The rent is £3,450 per month, payable in advance. Animals are not permitted, except assistance dogs, "
+    "in the premises."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verified"),
+    [
+        ("The rent of Unit 4B is £3,450 a month.", True),
+        ("The rent of Unit 4B is £3,540 a month.", False),
+        ("The rent of Unit 5C is £3,450 a month.", False),
+        ("Animals other than assistance dogs are not permitted in the premises.", True),
+        ("Animals including assistance dogs are not permitted in the premises.", False),
+    ],
+)
+def test_a_name_of_the_title_may_stand_before_what_its_document_says(claim: str, verified: bool):
+    checker = Checker([Passage("c", "d", "lease-unit-4b.docx", "", None, "Rent", 0, len(LEASE), LEASE)])
+    assert (checker.check(claim).status == "verified") is verified
