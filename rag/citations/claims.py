@@ -25,7 +25,6 @@ from rag.citations.logic import (
     turns,
 )
 from rag.citations.quantities import Quantity, StatedTime, same_unit, states
-from rag.citations.rates import rates
 from rag.citations.sentence import (
     CODE,
     DATED,
@@ -34,6 +33,7 @@ from rag.citations.sentence import (
     Sentence,
     conflict,
     counts,
+    has_other_rate,
     likeness,
     outline,
     reverses,
@@ -441,22 +441,6 @@ def _is_of_other(claim: Sentence, quantity: Quantity, anchor: Sentence) -> bool:
             shared[fits] = max(shared.get(fits, 0), len(words))
     others = [q for q in claim.quantities if q != quantity]
     return not others and True in shared and shared.get(False, 0) > shared[True]
-
-
-def has_other_rate(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
-    """Return True where a number, or a claim without one, is counted by another span of time in the evidence.
-
-    >>> told = Sentence("Rent is £9 a month, and interest 12% a year.", 0, 0)
-    >>> claims = "Interest is 12% a month.", "Interest is 12% per annum.", "Interest is paid weekly."
-    >>> [has_other_rate(Sentence(said, 0, 0), told, [told]) for said in claims]
-    [True, False, True]
-    """
-    for number, every in claim.rates:
-        given = {other for unit in window for told, other in unit.rates if number.fits(told)}
-        if given and every not in given:
-            return True
-    ours, theirs = (Counter(one.every for one in rates(unit.text)) for unit in (claim, anchor))
-    return bool(ours - theirs and theirs - ours)
 
 
 def _exchanged_numbers(claimed: Sequence[Quantity], given: Sequence[Quantity]) -> bool:

@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import chain, combinations, pairwise, permutations
 
-from rag.citations.claims import has_other_rate
 from rag.citations.logic import (
     BOUNDED,
     adds_direction,
@@ -25,7 +24,7 @@ from rag.citations.logic import (
     turns,
 )
 from rag.citations.quantities import Quantity, StatedTime, agree, same_unit, states
-from rag.citations.sentence import CODE, DATED, Sentence, conflict, counts, reverses
+from rag.citations.sentence import CODE, DATED, Sentence, conflict, counts, has_other_rate, reverses
 from rag.citations.tables import TableCell
 from rag.text.facts import NEGATION, clauses, negations, plain_years
 from rag.text.language import without_particle

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 
 from rag.citations.quantities import Quantity, StatedTime, periods, undated
-from rag.citations.rates import in_one_form, rate_at
+from rag.citations.rates import in_one_form, rate_at, rates
 from rag.text.facts import (
     NUMBER,
     holds_name,
@@ -285,3 +286,19 @@ def reverses(claim: Sentence, window: Sequence[Sentence]) -> bool:
         if word.isascii()
         for prefix in _NEGATING
     )
+
+
+def has_other_rate(claim: Sentence, anchor: Sentence, window: Sequence[Sentence]) -> bool:
+    """Return True where a number, or a claim without one, is counted by another span of time in the evidence.
+
+    >>> told = Sentence("Rent is £9 a month, and interest 12% a year.", 0, 0)
+    >>> claims = "Interest is 12% a month.", "Interest is 12% per annum.", "Interest is paid weekly."
+    >>> [has_other_rate(Sentence(said, 0, 0), told, [told]) for said in claims]
+    [True, False, True]
+    """
+    for number, every in claim.rates:
+        given = {other for unit in window for told, other in unit.rates if number.fits(told)}
+        if given and every not in given:
+            return True
+    ours, theirs = (Counter(one.every for one in rates(unit.text)) for unit in (claim, anchor))
+    return bool(ours - theirs and theirs - ours)
