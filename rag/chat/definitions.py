@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rag.passage import Passage
 from rag.retrieval.question_type import asks_who
 from rag.retrieval.sentences import Pick
+from rag.text.facts import quoted_terms
 from rag.text.sentences import sentences
 
 DocumentPassages = Callable[[str], Iterable[Passage]]
@@ -18,12 +19,6 @@ DocumentPassages = Callable[[str], Iterable[Passage]]
 
 MOST = 2
 """Definitions after a quote, at most."""
-LONGEST = 40  # characters of a term
-_QUOTED = re.compile(
-    rf"[\"“]([^\"”\n]{{1,{LONGEST}}})[\"”]|「([^」\n]{{1,{LONGEST}}})」|『([^』\n]{{1,{LONGEST}}})』"
-    rf"|‘([^’\n]{{1,{LONGEST}}})’"
-)
-_ARTICLE = re.compile(r"\A(?:the|an?)\s+", re.IGNORECASE)
 
 
 def with_definitions(
@@ -69,30 +64,13 @@ def defining_sentences(sentence: str, passages: Iterable[Passage]) -> Iterator[t
     >>> [text[start:end] for _, start, end in defining_sentences("The Warden locks the gate.", [passage])]
     ['Ann Lee ("the Warden") keeps the keys.']
     """
-    known = {term for term, _ in _terms(sentence)}
+    known = {term for term, _ in quoted_terms(sentence)}
     for passage in passages:
-        for term, at in _terms(passage.text):
+        for term, at in quoted_terms(passage.text):
             if term not in known and _uses(sentence, term):
                 known.add(term)
                 spans = sentences(passage.text)
                 yield next((passage, start, end) for start, end in spans if start <= at < end)
-
-
-def defines(thing: str, sentence: str) -> bool:
-    """Return True for a sentence that puts a thing in quotation marks, as a definition does.
-
-    >>> defines("원장", '이 규정에서 "원장"이란 서지훈을 말한다.'), defines("원장", "원장은 휴가 중이다.")
-    (True, False)
-    """
-    return any(term.casefold() == thing.casefold() for term, _ in _terms(sentence))
-
-
-def _terms(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the terms that a text has in quotation marks, without their article, with their places."""
-    for found in _QUOTED.finditer(text):
-        quoted = next(part for part in found.groups() if part is not None).strip()
-        if term := _ARTICLE.sub("", quoted):
-            yield term, found.start()
 
 
 def _uses(sentence: str, term: str) -> bool:

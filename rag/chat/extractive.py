@@ -12,7 +12,6 @@ from math import log
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from rag.chat.definitions import defines
 from rag.chat.followup import named_alone
 from rag.chat.past_turns import PastTurn, Rework
 from rag.chat.small_talk import phrase_file
@@ -40,7 +39,7 @@ from rag.retrieval.sentences import (
 )
 from rag.retrieval.spelling import corrected
 from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_words
-from rag.text.facts import nouns
+from rag.text.facts import defines, nouns
 from rag.text.language import language, may_share_words
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert

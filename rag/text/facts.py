@@ -245,3 +245,28 @@ def nouns(text: str) -> Iterator[str]:
             stem = without_particle(word)
             if len(stem) > 1:
                 yield stem
+
+
+LONGEST_TERM = 40  # characters of a term
+_IN_QUOTATION_MARKS = re.compile(
+    rf"[\"“]([^\"”\n]{{1,{LONGEST_TERM}}})[\"”]|「([^」\n]{{1,{LONGEST_TERM}}})」|『([^』\n]{{1,{LONGEST_TERM}}})』"
+    rf"|‘([^’\n]{{1,{LONGEST_TERM}}})’"
+)
+_ARTICLE = re.compile(r"\A(?:the|an?)\s+", re.IGNORECASE)
+
+
+def defines(thing: str, sentence: str) -> bool:
+    """Return True for a sentence that puts a thing in quotation marks, as a definition does.
+
+    >>> defines("원장", '이 규정에서 "원장"이란 서지훈을 말한다.'), defines("원장", "원장은 휴가 중이다.")
+    (True, False)
+    """
+    return any(term.casefold() == thing.casefold() for term, _ in quoted_terms(sentence))
+
+
+def quoted_terms(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the terms that a text has in quotation marks, without their article, with their places."""
+    for found in _IN_QUOTATION_MARKS.finditer(text):
+        quoted = next(part for part in found.groups() if part is not None).strip()
+        if term := _ARTICLE.sub("", quoted):
+            yield term, found.start()
