@@ -56,6 +56,8 @@ def plain(text: str) -> str:
 
 def tables_of(passage: Passage) -> Iterator[NamedTable]:
     """Yield the tables of a passage; one that begins before it has its header at the end of the heading."""
+    if "|" not in passage.text:
+        return
     above = f"{passage.heading} {PurePath(passage.document).stem.replace('_', ' ')}"
     blocks = read_tables(passage.text)
     begun = tuple(rows(passage.text, 0, blocks[0].start if blocks else len(passage.text)))
