@@ -414,7 +414,8 @@ class _Cells:
         heads = [self._text(self.rows[0], column) for column in self.columns[1:]]
         others = [self._text(row, column) for row in self.rows[1:] for column in self.columns[1:]]
         plain = not _are_marked(others, marked)
-        stands_out = plain and _are_marked(heads, marked)
+        is_amount = len(heads) == 1 and _is_amount(heads[0])
+        stands_out = plain and not is_amount and _are_marked(heads, marked)
         beside = plain and _are_marked(labels, marked)
         is_body = not stands_out and (beside or any(map(_is_content, heads)))
         depth = 0 if (self.depth == 1 and is_body) or not self.has_heads() else self.depth
@@ -460,7 +461,12 @@ def _are_marked(cells: Iterable[Sequence[Word]], marked: Marks) -> bool:
 def _is_content(words: Sequence[Word]) -> bool:
     """Return whether a cell holds a figure or a sentence, as heads do not."""
     text = " ".join(word.text for word in words)
-    return bool(_SENTENCE.search(text)) or (is_figure(text) and not Segment(words).is_year)
+    return bool(_SENTENCE.search(text)) or _is_amount(words)
+
+
+def _is_amount(words: Sequence[Word]) -> bool:
+    """Return whether a cell holds a figure that is no year, which could head a column."""
+    return is_figure(" ".join(word.text for word in words)) and not Segment(words).is_year
 
 
 def _lines_of(words: Iterable[Word]) -> list[list[Word]]:

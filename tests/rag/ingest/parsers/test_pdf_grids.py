@@ -118,6 +118,16 @@ def test_names_of_facts_in_bold_make_no_header_of_the_first_fact(tmp_path: Path)
     assert "| Lessor | Harbour Company |" in text_of(path)
 
 
+def test_first_amount_on_a_coloured_ground_is_no_header(tmp_path: Path) -> None:
+    rows = [["Subtotal", "103,000.00"], ["Discount 5%", "-5,150.00"], ["Total", "97,850.00"]]
+    ground = ("BACKGROUND", (0, 0), (-1, 0), colors.lightgrey)
+    text = text_of(made(tmp_path / "a", table(rows, ground)))
+    assert [line.replace("|", " ").split() for line in rows_of(text)] == [
+        [],
+        *(" ".join(row).split() for row in rows),
+    ]
+
+
 def test_rows_of_figures_in_a_ruled_table_keep_its_cells(tmp_path: Path) -> None:
     rows = [
         ["Goods", "2022", "2023"],
