@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from rag.ingest.parsers.pdf_alignment import rows_apart
 from rag.ingest.parsers.pdf_lines import TIGHT, Cell, Row, Segment, Word, is_blank, overlap, row_blocks, touch
 
 STACKED = 0.35  # how far lines of one header may be from their common edge or middle, in font sizes
@@ -31,7 +32,7 @@ class TableColumns:
         self.is_word = [edge in words for edge in self.edges]
         self.left = min(row.left for row in data)
         self.right = max(row.segments[-1].right for row in data)
-        labels = [row.segments[0] for row in data if not row.segments[0].is_figure]
+        labels = [row.segments[0] for row in data if row.left < self.edges[0][0]]
         self.labels_right = max((label.right for label in labels), default=self.left)
         self.extents = [self._extent(data, edge) for edge in self.edges]
 
@@ -45,10 +46,15 @@ class TableColumns:
         return 1 + len(self.edges)
 
     def cells(self, row: Row) -> list[Cell]:
-        """Return the cells of a row, the label first."""
+        """Return the cells of a row, the label first.
+
+        Words before all figures of a row are its label, also where they stand under the head of figures.
+        """
         cells: list[Cell] = [[] for _ in range(len(self))]
         for place, segment in enumerate(row.segments):
-            cells[self._column(segment, place == 0)].append(segment)
+            column = self._column(segment, place == 0)
+            names = place == 0 and row.is_data and not segment.is_figure
+            cells[0 if names and column and not self.is_word[column - 1] else column].append(segment)
         return cells
 
     def _column(self, segment: Segment, first: bool) -> int:
@@ -226,9 +232,9 @@ def _columns_of_words(
             runs[-1][2] += 1
         else:
             runs.append([left, right, 1])
-    labels = [row.segments[0].right for row in body if row.is_data and not row.segments[0].is_figure]
+    labels = [row.segments[0] for row in body if row.is_data and not row.segments[0].is_figure]
     for left, right, count in runs:
-        crossed = sum(edge > left for edge in labels)
+        crossed = sum(label.left < left < label.right for label in labels)
         if count > 1 and count > crossed:
             yield left, right
 
@@ -399,11 +405,12 @@ class _Region:
     first: int
     last: int
     columns: list[tuple[float, float]]
+    is_below: bool = False  # right below a table, in columns of its own
 
 
 def _tables_of(rows: list[Row], rules: Rules) -> list[PdfTable]:
     tables, floor = [], 0
-    for region in _joined(rows, _regions(rows)):
+    for region in _parted(rows, _joined(rows, _regions(rows))):
         table = _table(rows, region, floor, rules)
         if table:
             tables.append(table)
@@ -447,6 +454,25 @@ def _joined(rows: Sequence[Row], regions: Iterable[_Region]) -> Iterator[_Region
         last = region
     if last:
         yield last
+
+
+def _parted(rows: Sequence[Row], regions: Iterable[_Region]) -> Iterator[_Region]:
+    """Part the last rows of a region from it that stand in other columns, as the totals of an invoice."""
+    for region in regions:
+        data = [number for number in range(region.first, region.last + 1) if rows[number].is_data]
+        count = rows_apart([rows[number] for number in data])
+        if not count:
+            yield region
+            continue
+        yield _region_of(rows, data[:-count])
+        yield _region_of(rows, data[-count:], is_below=True)
+
+
+def _region_of(rows: Sequence[Row], numbers: Sequence[int], *, is_below: bool = False) -> _Region:
+    columns: list[tuple[float, float]] = []
+    for number in numbers:
+        columns = _with_columns(columns, rows[number]) or columns
+    return _Region(numbers[0], numbers[-1], columns, is_below)
 
 
 def _goes_on(rows: Sequence[Row], above: _Region, below: _Region) -> bool:
@@ -518,7 +544,7 @@ def _table(rows: Sequence[Row], region: _Region, floor: int, rules: Rules) -> Pd
     columns = TableColumns(data, figures, rules)
     header, first = _header_rows(rows, region, floor, columns)
     body = rows[first : region.last + 1]
-    if not _is_table(body, header, figures):
+    if not _is_table(body, header, figures, is_below=region.is_below):
         return None
     lines = frozenset(word.line for row in (*header, *body) for cell in row.segments for word in cell.words)
     return PdfTable(columns.heads(header), _merged(body, columns), lines, figures)
@@ -579,7 +605,13 @@ def _first_line(rows: Sequence[Row], first: int, floor: int) -> int:
     return first
 
 
-def _is_table(body: Sequence[Row], header: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
+def _is_table(
+    body: Sequence[Row],
+    header: Sequence[Row],
+    columns: Sequence[tuple[float, float]],
+    *,
+    is_below: bool,
+) -> bool:
     """Return whether rows of figures are a table, not a list of contents, a chart or scattered numbers."""
     data = [row for row in body if row.is_data]
     labelled = sum(not row.segments[0].is_figure or row.segments[0].is_year for row in data)
@@ -590,13 +622,16 @@ def _is_table(body: Sequence[Row], header: Sequence[Row], columns: Sequence[tupl
         or any(LEADERS.search(s.text) for row in body for s in row.segments)
     ):
         return False
+    if is_below:
+        return labelled == len(data)
     if len(data) == 1:
         amounts = [_AMOUNT.search(cell.text) for cell in data[0].figures]
         return bool(header) and len(columns) > 1 and labelled == 1 and all(amounts)
     if len(columns) == 1:
         counted = _is_contents(data) and (not header or len(data) > 3)
         return labelled == len(data) and not counted and (bool(header) or len(data) > 2)
-    return labelled >= len(data) / 2 or (bool(header) and len(data) > 2)
+    named = all(any(not cell.is_figure for cell in row.segments) for row in data)
+    return labelled >= len(data) / 2 or (bool(header) and (len(data) > 2 or named))
 
 
 def _is_formula(data: Sequence[Row]) -> bool:
