@@ -5,6 +5,7 @@
 | ends in a colon | the list or table after it, else the next sentence |
 | points ahead ("as follows", 다음, 次の), right before a list or a table | all of that |
 | a label alone on its line | the next sentence |
+| a heading that is what is asked for, right above a list | all of that |
 """
 
 import re
@@ -52,6 +53,20 @@ def last_led(text: str, spans: Sequence[tuple[int, int]], at: int, is_label: Cal
     if _is_entry(text, spans[at + 1]) and not _is_entry(text, spans[at]):
         return _end_of_block(text, spans, at + 1) if points_ahead(told) else at
     return at + 1 if ends_in_colon(told) or is_label(told) else at
+
+
+def list_around(text: str, spans: Sequence[tuple[int, int]], at: int) -> range:
+    r"""Return which of a passage's sentences are the list that the item `at` is one of.
+
+    >>> text = "# Fees\n\n- Ann: 3. Paid late.\n- Tom: 4.\n\nNo more."
+    >>> list_around(text, [(0, 6), (8, 17), (18, 28), (29, 38), (40, 48)], 3)
+    range(1, 4)
+    """
+    first = begun = at
+    while begun > 0 and not _BLANK_LINE.search(text, spans[begun - 1][1], spans[begun][0]):
+        begun -= 1
+        first = begun if begins_item(text[slice(*spans[begun])]) else first
+    return range(first, _end_of_block(text, spans, at) + 1)
 
 
 def _end_of_block(text: str, spans: Sequence[tuple[int, int]], at: int) -> int:

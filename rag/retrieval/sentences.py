@@ -16,7 +16,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from rag.passage import Passage
-from rag.retrieval.lead_ins import ends_in_colon, last_led, points_ahead
+from rag.retrieval.lead_ins import ends_in_colon, last_led, list_around, points_ahead
 from rag.retrieval.question_type import (
     QuestionType,
     asks_amount,
@@ -31,7 +31,7 @@ from rag.text.language import language, may_share_words
 from rag.text.markdown import cells, read_tables
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_tokens
-from rag.text.sentences import sentences
+from rag.text.sentences import begins_item, sentences
 from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
 # Where a sentence that is too wide may be cut: tables, lists, text without a full stop.
@@ -406,7 +406,8 @@ def _with_led(
 ) -> tuple[range, bool]:
     """Return the run of a chosen sentence with what it leads in, and whether there is something.
 
-    A row that no word of the question picks out is quoted with its whole table where a lead-in announces it.
+    A row that no word of the question picks out is quoted with its whole table where a lead-in announces it,
+    an item with its whole list where the heading above has all the words of the question.
     """
     best, first, last, _score = chosen
     own = [at for at, unit in enumerate(units) if unit.number == best.number]
@@ -417,6 +418,11 @@ def _with_led(
         begun = next((at for at in range(run.start - 1, -1, -1) if not units[own[at]].is_row), None)
         if begun is not None and last_led(text, spans, begun, _is_label) >= run[-1] > begun:
             run, stop = range(begun, run.stop), last_led(text, spans, begun, _is_label)
+    if asked and begins_item(best.text):
+        items = list_around(text, spans, own.index(units.index(best)))
+        above = units[own[items.start - 1]] if items.start else None
+        if above is not None and above.is_heading and asked <= above.words:
+            return range(own[items[0]], own[items[-1]] + 1), True
     led = stop > run[-1] or run.start < own.index(units.index(first))
     return range(own[run.start], own[stop] + 1), led
 

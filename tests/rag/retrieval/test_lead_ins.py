@@ -57,6 +57,41 @@ def test_a_lead_in_is_quoted_with_its_table(question: str, lead_in: str):
     assert "deep" not in first
 
 
+@pytest.mark.parametrize(
+    ("question", "heading", "items", "after"),
+    [
+        (
+            "What is not insured?",
+            "4. Not insured",
+            ["Rust of chains and anchors", "Boats that are on tow", "Damage by ice", "Lost oars and ropes"],
+            "The well is deep.",
+        ),
+        (
+            "제출 서류는 무엇인가요?",
+            "제3조 제출 서류",
+            ["서명한 신청서 원본", "본인 명의의 통장 사본", "재직 증명서 한 부", "신분증 앞뒤 사본"],
+            "우물은 깊다.",
+        ),
+        (
+            "対象外の費用は何ですか?",
+            "第5条 対象外の費用",
+            ["交通違反の罰金と反則金", "客室での飲み物の代金", "同行する家族の旅費", "衣類の洗濯代"],
+            "井戸は深い。",
+        ),
+    ],
+)
+def test_a_list_is_quoted_whole_below_a_heading_that_is_asked_for(
+    question: str, heading: str, items: list[str], after: str
+):
+    block = "\n".join(f"- {item}" for item in items)
+    assert quotes(question, f"# A\n\n## {heading}\n\n{block}\n\n{after}")[0] == block
+
+
+def test_an_item_that_is_asked_for_is_quoted_without_its_list_below_another_heading():
+    text = "## Fees\n\n- The gate costs 5.\n- The shed costs 10.\n- The pier costs 20.\n- Oars cost 3."
+    assert "Oars" not in quotes("What does the shed cost?", text)[0]
+
+
 def test_a_row_that_is_asked_for_is_quoted_without_the_rest_of_its_table():
     text = "The following fees are due:\n\n| Key | Fee |\n|---|---|\n| Gate | 5 |\n| Shed | 10 |"
     assert quotes("What is the fee for the shed?", text)[0] == "| Shed | 10 |"
