@@ -33,13 +33,13 @@ from rag.retrieval.sentences import (
     Pick,
     extract,
     grammar,
-    label_of,
     sentence_words,
     substance,
 )
 from rag.retrieval.spelling import corrected
 from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_words
 from rag.text.facts import defines, nouns
+from rag.text.labels import begins_entry, label_of
 from rag.text.language import language, may_share_words
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert
@@ -229,16 +229,32 @@ def _lead_in_and_table(passage: Passage, start: int, end: int) -> str:
 
 
 def _in_lines(text: str) -> str:
-    r"""Return words of a document with each item of a list on its own line, all else on one line.
+    r"""Return words of a document with each item and labelled line on its own line, all else on one line.
 
     >>> _in_lines("- Ann\n  buys.\n- Tom sells."), _in_lines("- Ann buys.")
     ('- Ann buys.\n- Tom sells.', 'Ann buys.')
+
+    Two spaces end a line that Markdown would join with the next one.
+
+    >>> _in_lines("Chair: Ann\nPresent: Tom,\nKim")
+    'Chair: Ann  \nPresent: Tom, Kim'
     """
-    items = [_BULLET.sub("- ", inert(part)) for part in _ITEM_START.split(text) if part.strip()]
+    items = [_BULLET.sub("- ", _entries(part)) for part in _ITEM_START.split(text) if part.strip()]
     if len(items) < 2:
         return "".join(items).removeprefix("- ")
     first = "" if _ITEM_START.match(items[0]) else f"{items.pop(0)}\n\n"
     return first + "\n".join(items)
+
+
+def _entries(text: str) -> str:
+    """Return a paragraph on one line, but for lines that state a value below one that does."""
+    first, *others = text.strip("\n").split("\n")
+    entries = [[first]]
+    for line in others:
+        if begins_entry(line, first):
+            entries.append([])
+        entries[-1].append(line)
+    return "  \n".join(inert("\n".join(lines)) for lines in entries)
 
 
 def _is_whole(row: TableRow, text: str) -> bool:

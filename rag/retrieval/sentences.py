@@ -27,6 +27,7 @@ from rag.retrieval.question_type import (
 from rag.retrieval.table_rows import named_amounts, score_rows
 from rag.text.dates import with_quarter_words
 from rag.text.facts import nouns
+from rag.text.labels import label_of
 from rag.text.language import language, may_share_words
 from rag.text.markdown import cells, read_tables
 from rag.text.markers import inert
@@ -86,7 +87,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 _HEADING_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]([^\n]*)")
 _VALUE = re.compile(r"[:：][^:：]*\d")
-_LABEL = re.compile(r"[ \t]*(?:[-*•+・]|\d{1,2}[.)])?[ \t]*\**([^\n:：|]{1,24}?)\**[ \t]*[:：]\**[ \t]*\S")
 _STATEMENT_END = re.compile(r"[.!。！][\s#*]*\Z")
 SHORTEST_STATEMENT = 25  # width of a heading that is a sentence
 MOST = 6  # sentences of an answer: the best one, and five
@@ -221,16 +221,6 @@ def extract(
         frozenset(scorer.weight),
     )
     return list(_picks(chosen, units, passages, scorer))
-
-
-def label_of(text: str) -> str:
-    """Return the label of a line that states a value after it; empty for another one.
-
-    >>> [label_of(text) for text in ("- 欠席者: 山本", "Absent: Lee", "It opens at 9:30.", "| a: b |")]
-    ['欠席者', 'Absent', '', '']
-    """
-    found = _LABEL.match(text)
-    return found[1] if found and not found[1][-1].isdigit() else ""
 
 
 def _states(heading: str) -> bool:

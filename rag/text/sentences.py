@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rag.text.labels import begins_entry
 from rag.text.language import words_of
 
 _CJ = "\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
@@ -59,8 +60,8 @@ _GERMAN_MONTHS = words_of(
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the [start, end) spans of a text's sentences, in order, without white space around them.
 
-    Spans never overlap and leave out nothing but white space. A line break is white space unless
-    a blank line, list item, heading or table row ends the sentence. Time is linear in the length.
+    Spans never overlap and leave out nothing but white space. A line break is white space unless a blank
+    line, list item, heading, table row or labelled line ends the sentence. Time is linear in the length.
 
     >>> [text[a:b] for text in ["Dr. No left. 그는 갔다. はい。"] for a, b in sentences(text)]
     ['Dr. No left.', '그는 갔다.', 'はい。']
@@ -80,12 +81,14 @@ def begins_item(text: str) -> bool:
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield spans of lines that run on: paragraphs, list items, table rows, headings."""
     start = end = 0
-    alone = False
+    first, alone = "", False
     for line in text.split("\n"):
         own = _ALONE.match(line) is not None
-        if end > start and (alone or own or not line or line.isspace() or _ITEM.match(line)):
+        ends = alone or own or not line or line.isspace() or _ITEM.match(line)
+        if end > start and (ends or begins_entry(line, first)):
             yield start, end
             start = end
+        first = line if start == end else first
         end, alone = end + len(line) + 1, own
     yield start, min(end, len(text))
 

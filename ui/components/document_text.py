@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from rag.ingest.parsers.plain_text import LANGUAGES
+from rag.text.labels import begins_entry
 from rag.text.markdown import TableBlock, markdown_table, read_tables
 from ui.components.markdown import JOINER, clean, escape_line, join_inline, label
 
@@ -91,7 +92,11 @@ def _goes_on(above: str, line: str) -> bool:
     """Return True where a line goes on with the paragraph or the item above it."""
     if not above.strip() or not line.strip():
         return False
-    ended = above.endswith("  ") or any(one.match(above) for one in (_ROW, _HEADING, _RULE, _FENCE))
+    ended = (
+        above.endswith("  ")
+        or begins_entry(line, above)
+        or any(one.match(above) for one in (_ROW, _HEADING, _RULE, _FENCE))
+    )
     return not ended and not any(one.match(line) for one in (_ROW, _HEADING, _RULE, _ITEM, _QUOTE, _BULLET))
 
 
@@ -222,6 +227,7 @@ def _pieces(text: str, block: _Block, form: Form, marked: Span) -> Iterator[_Pie
         if above is not None:
             within = marked[0] < above[1] and line[0] < marked[1]
             forced = form == "markdown" and text.startswith(("  ", "\\\n"), above[1])
+            forced = forced or begins_entry(text[slice(*line)], text[slice(*block.lines[0])])
             yield _Piece(_gap(text, above, line), within, is_break=block.breaks or forced)
         plain = form != "markdown" or block.breaks
         for run in [_Run(*line)] if plain else _runs(text, *line):
@@ -266,7 +272,7 @@ def _join(pieces: Sequence[_Piece]) -> str:
     shown = ""
     for (is_break, marked), together in groupby(pieces, key=lambda one: (one.is_break, one.marked)):
         said = "\\\n" if is_break else join_inline(_escaped(together))
-        if marked and said.strip():
+        if marked and not is_break and said.strip():
             said = f"{' ' * said[0].isspace()}:yellow-background[{said.strip()}]{' ' * said[-1].isspace()}"
         shown += _seam(shown, said) + said
     return shown

@@ -24,6 +24,15 @@ def test_the_best_sentence_is_in_bold_and_its_neighbour_is_not():
     ]
 
 
+def test_labelled_lines_keep_their_line_ends_in_an_answer():
+    text = "Date: 12 May\nPresent: Ann Lee,\nTom Roe\nMinutes: Mia Kim"
+    passage = Passage("c", "d", "minutes.md", "", None, "", 0, len(text), text)
+    told = "".join(
+        one.text for one in write("Who met?", [passage], [Pick(1, 0, len(text), 9.0)], doubtful=False)
+    )
+    assert told == "Date: 12 May  \nPresent: Ann Lee, Tom Roe  \nMinutes: Mia Kim [1]"
+
+
 def test_a_row_of_a_table_is_not_set_in_bold():
     assert "**" not in asked("What did Mac sell?", SALES)[0]
 

@@ -63,6 +63,19 @@ def test_other_files_keep_what_only_looks_like_markdown():
     assert show("80", text, "a.pdf") == "\\# of ships :yellow-background[80]\n\n\\*\\*a\\*\\* and b"
 
 
+@pytest.mark.parametrize("name", ["a.md", "a.pdf"])
+def test_labelled_lines_keep_their_line_ends(name: str):
+    text = "Date: 12 May\nPresent: Ann Lee,\nTom Roe\nMinutes: Mia Kim"
+    assert running_words(text, form_of(name)) == "Date: 12 May\nPresent: Ann Lee, Tom Roe\nMinutes: Mia Kim"
+    breaks = [token.type for token in tokens(show("Mia", text, name))].count("hardbreak")
+    assert breaks == 2
+
+
+def test_a_line_end_within_the_cited_words_is_not_highlighted():
+    shown = show("tar\nand oak", "We sell tar\nand oak.", "a.txt")
+    assert shown == "We sell :yellow-background[tar]\\\n:yellow-background[and oak]\u2060."
+
+
 def test_japanese_lines_are_joined_without_a_space():
     assert (
         show("した", "港は二〇二五年に\n増加した。", "a.md")
