@@ -228,6 +228,7 @@ _DATES = re.compile(r"\s?(?:作成|発行|施行|更新|改定|改訂|改正|現
 """Word after the date that it makes the document's: 2024年3月改訂, 2024년 3월 기준."""
 _AUTHORED = re.compile(
     r"^[*_|#\s]{0,4}(?:authors?|written by|prepared by|submitted by|created by|from|by"
+    r"|(?P<minutes>minutes)|minutes(?: taken)? by|minute[ -]taker|서기|기록자|記録者|書記|議事録作成者"
     r"|작성자|저자|글쓴이|보낸\s?사람|발신|기안자|담당자|著者|作成者|執筆者|差出人|送信者|報告者)"
     r"(?:[*_|]{0,2}\s?[:：]\s?[*_|]{0,2}|(?<=by) )\s?(?P<who>[^\n|<(*]{2,80})",
     re.IGNORECASE | re.MULTILINE,
@@ -300,12 +301,16 @@ def _is_title(title: str) -> bool:
 
 
 def _authors(document: LoadedDocument) -> Iterator[DocumentFact]:
+    """Yield the people that the head calls authors, then that of the file's properties.
+
+    "Minutes: Board Meeting" is a title: who took minutes is named again, as present or with a task.
+    """
     head = document.text[: HEAD // 2]
     for match in _AUTHORED.finditer(head):
         start = match.start("who")
         for part in re.finditer(r"[^,;，、&]+?(?=\s*(?:[,;，、&]| and |$))", match["who"]):
             who = part[0].strip(" \"'“”.")
-            if is_person(who):
+            if is_person(who) and not (match["minutes"] and document.text.count(who) == 1):
                 at = head.index(who, start + part.start())
                 yield DocumentFact("author", who, at, at + len(who))
     yield from _byline(head)

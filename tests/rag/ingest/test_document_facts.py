@@ -71,6 +71,10 @@ def test_each_fact_is_kept_with_the_words_it_was_read_from():
         ("# 議事録\n\n作成日：令和5年5月3日\n作成者：山田太郎\n", "date", "2023-05-03"),
         ("# 議事録\n\n作成日：令和5年5月3日\n作成者：山田太郎\n", "author", "山田太郎"),
         ("# A study\n\nBy Ann Kim and Bo Lee\n\nText.", "author", "Ann Kim"),
+        ("Present: Ann Kim, Bo Lee\nMinutes: Bo Lee\n", "author", "Bo Lee"),
+        ("Present: Ann Kim\nMinutes taken by: Bo Lee\n", "author", "Bo Lee"),
+        ("참석: 김철수, 이영희\n서기: 이영희\n", "author", "이영희"),
+        ("出席：山田太郎\n議事録作成者：佐藤花子\n", "author", "佐藤花子"),
         ("# 보고\n\n한빛전자 주식회사 (이하 '회사'라 한다)는 서울에 있다.", "name", "한빛전자 주식회사"),
         ("# 報告\n\n株式会社青空商事(以下「当社」という)は東京にある。", "name", "株式会社青空商事"),
         ("# 사업보고서\n\n2023년 1월 1일 부터 2023년 6월 30일 까지\n", "period", "2023-01-01/2023-06-30"),
@@ -135,6 +139,13 @@ def test_the_words_of_the_text_beat_worthless_properties():
     )
     assert values(found, "title") == ["Annual plan"]
     assert values(found, "author") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Minutes: Board Meeting\nPresent: Ann Kim", "Minutes: 12 May 2023", "서기: 미정인 상태"]
+)
+def test_minutes_of_something_have_no_author(text):
+    assert values(facts(text), "author") == []
 
 
 def test_good_properties_and_the_name_of_the_file_count_without_a_place():
