@@ -285,7 +285,7 @@ _UNIT = "|".join(
     sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True)
 )
 _NUMBER = re.compile(
-    rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩])?\s?(?P<open2>\()?"
+    rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩]|\b(?:USD|EUR|GBP|JPY|KRW)(?=\s?\d))?\s?(?P<open2>\()?"
     rf"(?:(?P<digits>(?<![\w.])(?:{_DIGITS})|(?<=[^\x00-\x7f])(?:{_DIGITS}))"
     rf"(?P<cjk>(?:\s?[{_CJK}]+(?:\s?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?=\s?[{_CJK}]))?)*(?:(?<=[만万萬])\s?(?:\d,\d{{3}}|\d{{4}})(?![\d년年]))?)"
     rf"|\b(?P<word>(?:{'|'.join(_TENS)})(?:\s?-\s?(?:{'|'.join(_WORDS)}))?|(?:{'|'.join(list(_WORDS)[2:])}))\b"
@@ -385,6 +385,8 @@ def quantities(text: str) -> list[Quantity]:
 
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("about $39.7 billion, 48억 2,100만 달러, (2)%")]
     [('39700000000', 'USD'), ('4821000000', 'USD'), ('-2', '%')]
+    >>> [(q.unit, q.start) for q in quantities("EUR 97,850 or 97,850 EUR")]
+    [('EUR', 0), ('EUR', 14)]
     >>> [f"{q.value:.0f}" for q in quantities("제4조, 4조 원")]
     ['4', '4000000000000']
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("1 year and 2 months, 1년 6개월")]

@@ -21,6 +21,12 @@ Total net sales $ 47,953 $ 48,749 (2)% $ 187,301 $ 194,454 (4)%
 MODELS = "| Model | Size (M) | Dev | Test |\n|---|---|---|---|\n| Alba | 110 | 84.3 | 83.9 |\n| Brio | 355 | 90.2 | 89.8 |"
 
 
+TOTALS = (
+    "| Pos. | Item | Amount (EUR) |\n|---|---|---|\n| 1 | Hall | 97,850.00 |\n\n"
+    "|  |  |\n|---|---|\n| Net total | 97,850.00 |\n| Total | 120,355.50 |"
+)
+
+
 def read(claim: str, text: str = LOOSE) -> Reading | None:
     return TableLookup([TableText(1, text)]).read(claim)
 
@@ -570,3 +576,9 @@ def test_a_total_without_a_stated_currency_differs_from_no_sum_of_money():
     assert read("The total is £650.", HOURS) is None
     found = read("The total for May is 220.", HOURS)
     assert found is not None and (found.holds, found.said) == (False, "210")
+
+
+@pytest.mark.parametrize("amount", ["EUR 120,355.50", "120,355.50 EUR", "€120,355.50"])
+def test_a_total_is_verified_wherever_its_currency_stands(amount: str):
+    reading = read(f"The total is {amount}.", TOTALS)
+    assert reading is not None and reading.holds
