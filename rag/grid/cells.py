@@ -4,6 +4,7 @@ A cell is chosen among candidates, values that a document may mean, each with it
 text, and compared and sorted by a key.
 """
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -174,13 +175,26 @@ YES, NO = N_("Yes"), N_("No")
 
 
 def number_text(number: Decimal) -> str:
-    """Return a number with separators and without needless digits.
+    """Return a number with separators and the decimals that it was written with.
 
-    >>> number_text(Decimal("39700000.50")), number_text(Decimal("1E+3"))
-    ('39,700,000.5', '1,000')
+    >>> number_text(Decimal("120355.50")), number_text(Decimal("1E+3"))
+    ('120,355.50', '1,000')
     """
-    text = f"{number:,f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{number:,f}"
+
+
+CURRENCY_CODE = re.compile("[A-Z]{3}")
+_CENT = Decimal("0.01")
+
+
+def money_digits(amount: Decimal, unit: str) -> Decimal:
+    """Return an amount of a currency with two decimals where it has one; any other number as it is.
+
+    >>> money_digits(Decimal("1200.5"), "EUR"), money_digits(Decimal("12.5"), "%")
+    (Decimal('1200.50'), Decimal('12.5'))
+    """
+    one_decimal = amount.as_tuple().exponent == -1
+    return amount.quantize(_CENT) if one_decimal and CURRENCY_CODE.fullmatch(unit) else amount
 
 
 def value_text(value: CellValue | None) -> str:
@@ -197,7 +211,7 @@ def value_text(value: CellValue | None) -> str:
         case Day(label, _):
             return label
         case Amount(amount, unit):
-            return f"{number_text(amount)} {unit}".rstrip()
+            return f"{number_text(money_digits(amount, unit))} {unit}".rstrip()
         case YesNo(yes):
             return translated(YES if yes else NO)
         case Items(items):

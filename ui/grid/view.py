@@ -17,6 +17,7 @@ import streamlit as st
 
 from rag.errors import GridRefused
 from rag.grid.cells import (
+    CURRENCY_CODE,
     Amount,
     CellValue,
     Day,
@@ -33,7 +34,6 @@ from rag.grid.values import find_values
 from rag.i18n import N_, _, language, ngettext, translated, written_period
 from ui.components.markdown import escape_line, plain_line
 
-_CODE = re.compile("[A-Z]{3}")
 _AMOUNT = re.compile(
     r"(?:(?P<code>[A-Z]{3})\s*)?(?P<number>[-−]?\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[^\W\d_][^\d]{0,30})?"
 )
@@ -57,7 +57,7 @@ def shown_value(value: CellValue | None) -> str:
 
 
 def _amount(amount: Decimal, unit: str) -> str:
-    if _CODE.fullmatch(unit):
+    if CURRENCY_CODE.fullmatch(unit):
         return _money(amount, unit)
     if amount == amount.to_integral_value() and (span := _span(unit, int(amount))):
         return span

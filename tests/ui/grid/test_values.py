@@ -74,6 +74,18 @@ def test_people_may_write_a_value_in_their_way(kind: Kind, text: str, value: Cel
     assert typed_value(Column("c", "C", kind=kind, unit="GBP"), f" {text} ") == value
 
 
+def test_typed_money_keeps_its_decimals():
+    total = Column("total", "Total", kind="money")
+    typed = {text: typed_value(total, text) for text in ("120,355.50", "1,200.50 EUR", "97,850.00", "64")}
+    assert {text: shown_value(value) for text, value in typed.items()} == {
+        "120,355.50": "120,355.50",
+        "1,200.50 EUR": "€1,200.50",
+        "97,850.00": "97,850.00",
+        "64": "64",
+    }
+    assert [typed_form(value) for value in typed.values()] == list(typed)
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [("date", "soon", "not a date"), ("money", "much", "not a number"), ("text", " ", "no value")],
