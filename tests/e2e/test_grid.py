@@ -227,6 +227,18 @@ def test_a_cell_stays_in_sight_when_the_panel_opens(leases: Server, visit: Visit
     page.wait_for_function(IN_SIGHT)
 
 
+SHADED = "name => getComputedStyle(name).boxShadow !== 'none'"
+
+
+def test_the_names_lie_visibly_over_the_columns_that_are_scrolled_behind_them(leases: Server, visit: Visit):
+    page = opened(leases, visit, width=390).page
+    name, box = page.get_by_role("columnheader", name="Document"), page.locator(".scroll")
+    assert not name.evaluate(SHADED)
+    box.evaluate("box => { box.scrollLeft = 80; }")
+    expect(page.locator(".scroll.scrolled")).to_have_count(1)
+    assert name.evaluate(SHADED)
+
+
 MIXED = """() => {
   window.mixed = false;
   new MutationObserver(() => {

@@ -26,6 +26,13 @@ function hidden(kind, name, text) {
 
 const states = new WeakMap();
 
+// A column that is partly behind the frozen names looks cut off there, not empty.
+function markScrolled(box) {
+  const mark = () => box.classList.toggle('scrolled', box.scrollLeft > 0);
+  box.onscroll = mark;
+  mark();
+}
+
 // The cell in the panel, which makes the table narrower, is not left behind its edge or its frozen names.
 function keepInSight(state, cell) {
   state.sight?.disconnect();
@@ -145,6 +152,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   }
 
   keepInSight(state, table.querySelector('button.opened'));
+  markScrolled(scroll);
 
   // One stop of Tab for the whole table; the arrow keys move inside of it.
   const rows = [...table.querySelectorAll('tr[data-id]')].map((one) => [...one.querySelectorAll('input, button')]);
