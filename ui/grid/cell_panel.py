@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag.grid.cells import CellQuote, CellValue, Words, YesNo
+from rag.grid.cells import CellQuote, CellResult, CellValue, Words, YesNo
 from rag.grid.export import remark
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
 from rag.i18n import N_, _, ngettext, translated
@@ -28,6 +28,7 @@ _EXPLAINED = {
     "unconfirmed": N_("The quote below is close, but does not say it beyond doubt. Check it."),
     "quoted": N_("The document has these words. Check whether they answer the column."),
     "absent": N_("Nothing that answers this column was found in the document."),
+    "searched": N_("A connected model reads the whole text."),
     "corrected": N_("You gave this value. It stays, whatever is found later."),
 }
 
@@ -104,11 +105,9 @@ def _show_cell(cell: DocumentCell) -> None:
     if cell.value is not None:
         st.markdown(f"**{escape_text(shown_value(cell.value))}**")
     state = mark(cell)
-    searched = state == "absent" and cell.found is not None and cell.found.only_searched
-    explained = "" if searched else _explained(cell)
     known = label(translated(remark(cell)).rstrip(".。"), 600)
     ended = _("{sentence}.", sentence=known)
-    st.markdown(f"{label(SIGNS[state])} {ended} {explained}".strip())
+    st.markdown(f"{label(SIGNS[state])} {ended} {_explained(cell)}".strip())
     for note in _notes(cell):
         st.caption(note)
 
@@ -120,20 +119,28 @@ def _explained(cell: DocumentCell) -> str:
         said = " ".join(found.value.text.split())
         if any(said in " ".join(quote.text.split()) for quote in found.quotes):
             state = "quoted"
+    if state == "absent" and found is not None and found.only_searched:
+        state = "searched"
     return translated(_EXPLAINED.get(state, ""))
 
 
 def _notes(cell: DocumentCell) -> list[str]:
-    found = cell.found
+    """Return how a cell was read and if it is outdated or locked; a corrected one needs no reading."""
     notes = [_("Reading…")] if cell.again else []
-    if found is not None and found.total and (found.state != "absent" or cell.corrected is not None):
-        notes.append(_coverage(found.read, found.total))
-    if found is not None and found.note and found.state != "failed":
-        notes.append(label(translated(found.note), 400))
+    if cell.found is not None and cell.corrected is None:
+        notes += _of_reading(cell.found)
     if "outdated" in flags(cell):
         notes.append(_("Outdated: the document, the column or the model has changed since it was read."))
     if cell.locked:
         notes.append(_("Locked: no run reads this cell again."))
+    return notes
+
+
+def _of_reading(found: CellResult) -> list[str]:
+    """Return what a reading says beside its state, which has the coverage and the note of an absent value."""
+    notes = [_coverage(found.read, found.total)] if found.total and found.state != "absent" else []
+    if found.note and found.state != "failed" and not found.only_searched:
+        notes.append(label(translated(found.note), 400))
     return notes
 
 

@@ -235,6 +235,21 @@ def test_a_cell_is_corrected_locked_and_taken_back(page: Page, here: Workspace, 
     assert not here.grids.row(read, leases[0]).cell("rent").locked and not at.exception
 
 
+def test_an_absent_cell_says_so_once_and_not_after_a_correction(page: Page, here: Workspace):
+    document = put(here, "a.md", "# Garden\n\nTulips flower in April.\n")
+    grid = here.grids.create("Gardens", [Column("total", "Total", kind="money")])
+    assert here.grid_runs.start(grid.id).wait(60)
+    at = page("grid", grid=grid.id, cell=f"{document}:total")
+    told = words(at)
+    said = "Not found by search alone (1 of 1 passages searched). A connected model reads the whole text."
+    assert f"– {said}" in told and told.count("A connected model") == 1
+    at.text_input(key=f"grid-value-{document}-total").set_value("120,355.50")
+    told = words(press(at, "Save"))
+    assert "**120,355.50**" in told and "Found before: **nothing**" in told
+    assert "✎ Corrected by hand. You gave this value. It stays, whatever is found later." in told
+    assert "A connected model" not in told and "Read its only passage" not in told
+
+
 def test_a_column_is_added_changed_and_deleted(page: Page, dialog: Page, here: Workspace, read: str):
     edit = "grid = here.grids.get('{}'); edit_column(here, grid, grid.columns[{}])"
     at = dialog(f"add_column(here, here.grids.get('{read}'))")
