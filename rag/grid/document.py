@@ -35,6 +35,10 @@ _LINE = re.compile(
     r"[*_ \t　]*[:：][*_ \t　]*(?P<value>[^\n|]{1,400}?)[ \t*_]*$",
     re.MULTILINE,
 )
+_NEXT_LABEL = re.compile(
+    r"(?<!\b\w\.)(?<=[.。;；])[ \t　]*(?=[^\W\d_][^\n:：|#.。;；]{0,39}(?::[ \t]|：)[ \t　]*\S)"
+)
+"""Place between a value and the next label of its line: "Date: 3 May. Due: 9 May."."""
 _COLUMNS = re.compile(
     r"^[ \t　]*(?P<label>[^\W\d_][^\n:：|]{0,59}?)(?:[ \t]{2,}|\t|[ \t]?\.{3,}[ \t]?|　+)(?P<value>[^\s|.][^\n|　]{0,120}?)[ \t]*$",
     re.MULTILINE,
@@ -92,13 +96,29 @@ def labelled_values(text: str) -> Iterator[LabelledValue]:
     for pattern in (_LINE, _COLUMNS):
         for match in pattern.finditer(text):
             if not match["value"].startswith("//"):
-                yield _of_match(match)
+                yield from _of_line(text, match)
     yield from _captioned(text)
     yield from _blocks(text)
     yield from _clauses(text)
     for pattern in (_DEFINED, _ROLE):
         yield from (_of_match(match) for match in pattern.finditer(text))
     yield from _of_tables(text)
+
+
+def _of_line(text: str, match: re.Match[str]) -> Iterator[LabelledValue]:
+    """Yield the value of a line, or each of several that stand in it with their labels."""
+    parts = list(_NEXT_LABEL.finditer(text, *match.span("value")))
+    if not parts:
+        yield _of_match(match)
+        return
+    starts = [match.start("label"), *(one.end() for one in parts)]
+    ends = [*(one.start() for one in parts), match.end("value")]
+    for start, end in zip(starts, ends, strict=True):
+        one = _LINE.match(text[start:end])
+        if one is not None:
+            last = start + len(text[start : start + one.end("value")].rstrip(".。;；"))
+            label = " ".join(one["label"].split())
+            yield LabelledValue(label, start + one.start("value"), last, start + one.start("label"), last)
 
 
 def _of_match(match: re.Match[str]) -> LabelledValue:

@@ -97,8 +97,11 @@ def own_date_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator[C
     if asks_revision or (general_field(column) and terms.vague):
         score = REVISED if asks_revision else LAST_CHANGED
         yield from _revised(document, column, score, sure=asks_revision is not None)
-    if general_field(column) or _ENACTED.search(column.name):
+    general = general_field(column)
+    if general or _ENACTED.search(column.name):
         yield from _opening(document, terms)
+    if general and general.fact == "date":
+        yield from _dateline(document, terms)
 
 
 def _revised(document: RowDocument, column: Column, score: float, *, sure: bool) -> Iterator[Candidate]:
@@ -151,6 +154,34 @@ def _opening(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
         )
         score = OPENING_DATE if alone else OPENING_DATE - 0.2
         yield Candidate(one.value, first, last, min(score, LABELLED), sure=alone and bare)
+
+
+_PLACE = re.compile(r"[A-ZÀ-Þ][\w’'.-]*(?:[ ][\w’'.-]+){0,3},[ \t]*")
+_TAIL = 600  # characters at the end of a document in which it is dated and signed
+CLOSING_DATE = 1.0
+"""Score of the date that a document is signed with, below that of one at its beginning."""
+
+
+def _dateline(document: RowDocument, terms: ColumnTerms) -> Iterator[Candidate]:
+    """Yield the date above the signatures: "Lisbon, 12 December 2025.", "2025년 12월 12일".
+
+    It is sure where it is the only one, with a place before it, or written in years, months and days.
+    """
+    text = document.read_text
+    found = []
+    for one in find_values(text[-_TAIL:], terms.column):
+        at = max(0, len(text) - _TAIL) + one.start
+        last = at + one.end - one.start
+        line, sentence = document.line_at(at), document.sentence_at(at)
+        start, end = max(line[0], sentence[0]), min(line[1], sentence[1])
+        before, after = text[start:at].strip(" \t　*_"), text[last:end].strip(" \t　*_.。")
+        place = _PLACE.fullmatch(before)
+        full = isinstance(one.value, Day) and one.value.label.count("-") == FULL
+        if full and not after and (place or not before):
+            found.append((one.value, start, max(end, last), place or not text[at:last].isascii()))
+    values = {value for value, *_ in found}
+    for value, start, end, formal in found[-1:]:
+        yield Candidate(value, start, end, CLOSING_DATE, sure=len(values) == 1 and bool(formal))
 
 
 FULL = 2
@@ -365,12 +396,15 @@ def without_label(words: str, label: str) -> str:
 def _value_in(words: str, column: Column) -> CellValue | None:
     if column.kind == "text":
         told = _ITEM.sub("", plain_words(words).replace("\t", " · "))
+        _lead, colon, named = told.rstrip(". \n").rpartition(": ")
+        if colon and general_field(column) and is_name(named):
+            return Words(named)  # "The buyer names a contact for deliveries: Ada Brunn."
         return Words(without_label(told, column.name)[:LONGEST])
     found = next(find_values(without_former_values(words, column), column), None)
     return None if found is None else found.value
 
 
-RULES = 4
+RULES = 5
 """Version of the rules; results of another one are out of date."""
 
 

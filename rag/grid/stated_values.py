@@ -24,6 +24,7 @@ from rag.grid.terms import (
     ColumnTerms,
     Mention,
     NamedSentence,
+    general_field,
     named_sentences,
     words,
 )
@@ -34,6 +35,7 @@ from rag.grid.values import (
     in_unit,
     shape_of,
     split_items,
+    without_contact_details,
     without_former_values,
 )
 from rag.text.sentences import sentences
@@ -116,7 +118,7 @@ def _labelled_texts(words: str, column: Column, *, clause: bool) -> Iterator[Wor
     elif shape is not None and len(text.split()) > 1:
         return  # words, where a number is asked for
     elif not clause or (len(text) <= SHORT_CLAUSE and not WHOLE.search(text)):
-        yield Words(text)
+        yield Words(without_contact_details(text) if general_field(column) else text)
 
 
 _HEADING = re.compile(

@@ -70,6 +70,26 @@ def shape_of(column: Column) -> Shape | None:
     return next((shape for shape in SHAPES if shape.asked.search(column.name)), None)
 
 
+_LOOSE_END = re.compile(r"[\s,;:·|/<(（、，：-]+\Z")
+
+
+def without_contact_details(text: str) -> str:
+    """Return the words before the first telephone number, email address or link; all where there are none.
+
+    >>> without_contact_details("Daniel Okafor, +44 117 555 0182"), without_contact_details("김하늘 (전화: 02-555-0182)")
+    ('Daniel Okafor', '김하늘')
+    """
+    telling = [shape for shape in SHAPES if shape.telling]
+    first = min((match.start() for shape in telling for match in shape.find(text)), default=len(text))
+    if first == len(text):
+        return text
+    said = _LOOSE_END.sub("", text[:first])
+    for shape in telling:
+        named = [match for match in shape.asked.finditer(said) if match.end() == len(said)]
+        said = _LOOSE_END.sub("", said[: named[0].start()]) if named else said
+    return said or text
+
+
 _NAME = re.compile(
     r"(?:[A-ZÀ-Þ][\w’'.-]*|(?:de|van|von|der|den|da|di|la|le|al|bin)\b)(?:[ \t]+(?:[A-ZÀ-Þ][\w’'.-]*|(?:de|van|von|der|den|da|di|la|le|al|bin)\b)){1,4}"
 )

@@ -13,6 +13,12 @@ from rag.grid.document import labelled_values
         ("請求番号：17\n발행일: 5월 1일\n", [("請求番号", "17"), ("발행일", "5월 1일")]),
         ("See https://example.org/x\n", []),
         (
+            "Date: 3 May 2026. Valid until: 9 May. Contact: J. P. Reyes, at: 10:30\n",
+            [("Date", "3 May 2026"), ("Valid until", "9 May"), ("Contact", "J. P. Reyes, at: 10:30")],
+        ),
+        ("견적일: 2026년 5월 3일; 담당: 김하늘\n", [("견적일", "2026년 5월 3일"), ("담당", "김하늘")]),
+        ("見積日：5月3日。担当：森田\n", [("見積日", "5月3日"), ("担当", "森田")]),
+        (
             "Delaware 94-1672743\n(State of incorporation)\n(Number)\n",
             [("State of incorporation", "Delaware"), ("Number", "94-1672743")],
         ),

@@ -242,6 +242,61 @@ def test_a_column_that_asks_only_when_finds_nothing_in_a_text_without_a_date(lib
     )
 
 
+QUOTATION = "# Quotation\n\nTo: Ada Brunn, 8 Mill Street\nDate: 3 May 2026. Valid until: 9 June 2026. Your contact: Clive Reyes, +44 117 555 0182\n"
+SIGNED = "# Contract\n\n1. It begins on 1 January 2026 and ends on 31 December 2028.\n\n9. The Mill names a contact for data protection: Ms Ada Brunn.\n\nTruro, {day}. For the Client: Helen Marsh.\n"
+DATE = Column("d", "Date", kind="date")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "quoted"),
+    [
+        (QUOTATION, "2026-05-03", "Date: 3 May 2026"),
+        (SIGNED.format(day="12 December 2025"), "2025-12-12", "Truro, 12 December 2025."),
+        (
+            "# 용역 계약서\n\n제1조 계약 기간은 2026년 1월 1일부터 2026년 6월 30일까지로 한다.\n\n"
+            + "당사자는 이를 확인한다.\n" * 60
+            + "\n2025년 12월 12일\n\n갑: 한빛\n",
+            "2025-12-12",
+            "2025년 12월 12일",
+        ),
+        (
+            "# 業務委託契約書\n\n第1条 期間は2026年1月1日から2026年6月30日までとする。\n\n"
+            + "本契約を証する。\n" * 80
+            + "\n2025年12月12日\n\n甲 森田\n",
+            "2025-12-12",
+            "2025年12月12日",
+        ),
+    ],
+    ids=["one of several labels in a line", "dateline", "Korean", "Japanese"],
+)
+def test_the_date_of_a_document_is_verified_where_it_is_dated(
+    library: Library, text: str, value: str, quoted: str
+):
+    found = read(library, text, DATE)
+    assert (found.state, found.value, found.quotes[0].text) == ("verified", day(value), quoted)
+
+
+@pytest.mark.parametrize(
+    "last", ["Truro, 3 May 2024 or 4 May 2024.", "Truro, 3 May 2024.\nExeter, 4 May 2024."]
+)
+def test_of_two_dates_at_the_end_none_is_verified(library: Library, last: str):
+    text = "# Contract\n\n" + "The parties agree on this clause, too.\n" * 40 + f"\n{last}\n"
+    assert read(library, text, DATE).state != "verified"
+
+
+@pytest.mark.parametrize(
+    ("text", "person", "state"),
+    [
+        (QUOTATION, "Clive Reyes", "verified"),
+        (SIGNED.format(day="12 December 2025"), "Ms Ada Brunn", "unconfirmed"),
+        ("# 안내\n\n담당자: 김하늘 (전화: 02-555-0182)\n", "김하늘", "verified"),
+    ],
+)
+def test_a_contact_is_the_person(library: Library, text: str, person: str, state: str):
+    found = read(library, text, Column("c", "Contact" if text.isascii() else "담당자"))
+    assert (found.value, found.state) == (Words(person), state)
+
+
 def test_a_day_goes_before_a_year(library: Library):
     text = "図書館\n\n2013年度に開館した館は多い。\n\n2010年10月16日、町役場に隣接する建物の1階に開館した。\n"
     assert read(library, text, Column("c", "開館日", "いつ開館しましたか？", "date")).value == day(
