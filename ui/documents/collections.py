@@ -1,6 +1,6 @@
 """Collections in the library: filters of the table, create, rename, delete, fill, and passage sizes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import get_args
@@ -162,8 +162,16 @@ _STATUSES: dict[str, tuple[State, ...]] = {
 UNSORTED = N_("Unsorted")
 
 
-def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
-    """Show the filters of the table: words, collection, tag and status."""
+def choose_shown(
+    here: Workspace,
+    records: Sequence[DocumentRecord],
+    selected: Callable[[], Collection[str]],
+    deselect: Callable[[], object],
+) -> None:
+    """Show the filters of the table: words, collection, tag and status.
+
+    A new collection takes the `selected` documents, which are deselected then.
+    """
     collections = {one.id: one for one in here.library.collections.list()}
     with st.container(key="documents-filter", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
@@ -187,7 +195,7 @@ def choose_shown(here: Workspace, records: Sequence[DocumentRecord]) -> None:
                 persist_state="session",  # a run that ends after an upload does not reach it
             )
         _choose_more(here, records)
-        _show_new(here)
+        _show_new(here, selected, deselect)
     chosen = collections.get(st.session_state.get(SHOWN, EVERY))
     if chosen is not None:
         _show_actions(here, chosen)
@@ -276,7 +284,12 @@ def _fill_dialog(chosen: CollectionRecord, here: Workspace) -> None:
 
 
 def _fill(chosen: CollectionRecord, here: Workspace) -> None:
-    moved = here.library.collections.put(st.session_state[f"fill-{chosen.id}"], chosen.id)
+    _put(here, st.session_state[f"fill-{chosen.id}"], chosen)
+
+
+def _put(here: Workspace, document_ids: Sequence[str], chosen: CollectionRecord) -> None:
+    """Put documents in a collection, and say how many."""
+    moved = here.library.collections.put(document_ids, chosen.id)
     here.ingest.split_if_due()
     flash(
         ngettext(
@@ -313,14 +326,19 @@ def _names(collections: Iterable[CollectionRecord]) -> dict[str, str]:
     return {one.id: plain_line(one.name, LONGEST_NAME) for one in collections}
 
 
-def _show_new(here: Workspace) -> None:
-    with st.popover(_("New collection"), icon=":material/create_new_folder:", key="collection-new"):
+def _show_new(
+    here: Workspace, selected: Callable[[], Collection[str]], deselect: Callable[[], object]
+) -> None:
+    # A press on it runs the page, which counts what was selected in the table since.
+    with st.popover(
+        _("New collection"), icon=":material/create_new_folder:", key="collection-new", on_change="rerun"
+    ):
         st.text_input(
             _("New collection name"),
             max_chars=LONGEST_NAME,
             key=NEW,
             on_change=_create,
-            args=(here,),
+            args=(here, selected, deselect),
             help=(
                 _(
                     "Group documents by project, type or year. A document is in one collection; a chat can "
@@ -328,6 +346,19 @@ def _show_new(here: Workspace) -> None:
                 )
             ),
         )
+        if number := len(_present(here, selected())):
+            st.caption(
+                ngettext(
+                    "{count} selected document will be put in it.",
+                    "{count} selected documents will be put in it.",
+                    number,
+                )
+            )
+
+
+def _present(here: Workspace, document_ids: Collection[str]) -> list[str]:
+    """Return those of some documents that are in the library."""
+    return [record.id for record in here.documents() if record.id in document_ids]
 
 
 def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
@@ -367,11 +398,17 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
 
 
 @flash_errors
-def _create(here: Workspace) -> None:
+def _create(here: Workspace, selected: Callable[[], Collection[str]], deselect: Callable[[], object]) -> None:
+    """Create a collection of the selected documents, or an empty one, and show it."""
     created = here.library.collections.create(str(st.session_state[NEW]))
     st.session_state[NEW] = ""
     st.session_state[SHOWN] = created.id
-    flash(_("Collection “{name}” created.", name=label(created.name, 60)), ":material/folder:")
+    marked = _present(here, selected())
+    if not marked:
+        flash(_("Collection “{name}” created.", name=label(created.name, 60)), ":material/folder:")
+        return
+    _put(here, marked, created)
+    deselect()
 
 
 def _rename(here: Workspace, collection_id: str, key: str) -> None:

@@ -77,7 +77,7 @@ def _show_documents() -> None:
     if not records:
         st.markdown(_("No documents yet. Drop files above; you can ask within seconds."))
         return
-    collections.choose_shown(here, records)
+    collections.choose_shown(here, records, selection.chosen, selection.select)
     collections.show_progress(here)
     busy = bool(here.ingest.all_running())
     waits = any(record.state in UNFINISHED for record in records)

@@ -56,6 +56,18 @@ def test_a_collection_is_made_shown_and_added_to(page: Page, here: Workspace, th
     assert where(here)["other.txt"] == "HR"
 
 
+def test_a_new_collection_takes_the_selected_documents(page: Page, here: Workspace, three):
+    at = page("documents")
+    assert "selected documents will be put in it" not in words(at)
+    at.session_state[SELECTED] = {three[0], three[2]}
+    at.run()
+    assert "2 selected documents will be put in it." in words(at)
+    at.text_input(key="documents-new").set_value("Contracts").run()
+    assert where(here) == {"a.txt": "Contracts", "b.txt": None, "c.txt": "Contracts"}
+    assert notice(at) == "2 documents added to Contracts."
+    assert rows(at) == {"a.txt", "c.txt"} and at.session_state[SELECTED] == set()
+
+
 def test_a_file_that_is_in_a_collection_already_stays_there(page: Page, here: Workspace, three):
     here.library.collections.create("Contracts")
     at = page("documents")
