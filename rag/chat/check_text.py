@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from rag.chat.letters import is_letter_phrase
 from rag.chat.pipeline import RagPipeline
 from rag.chat.scope import NarrowedTo
 from rag.citations.checker import Checker, Evidence
@@ -205,14 +206,16 @@ def blocks(text: str) -> list[tuple[int, int]]:
 
 
 def read_statements(document: LoadedDocument) -> list[Statement]:
-    r"""Return the statements of a document's text, without its headings.
+    r"""Return the statements of a document's text, without its headings and what only greets or closes.
 
-    >>> text = "Harbour\nIt opened in 1931. Thank you."
+    >>> text = "Harbour\nIt opened in 1931. Kind regards, Ann Lee"
     >>> [one.text for one in read_statements(LoadedDocument(text, headings=((0, 1, "Harbour"),)))]
     ['It opened in 1931.']
     """
     found = statements(_without_headings(document))
-    return [one for one in found if len(set(tokens(one.text))) >= LEAST_TOKENS]
+    return [
+        one for one in found if len(set(tokens(one.text))) >= LEAST_TOKENS and not is_letter_phrase(one.text)
+    ]
 
 
 _RULE = re.compile(r"^[ \t]*[-=_*]+[ \t]*$", re.M)  # would make a heading of the line above it

@@ -40,6 +40,27 @@ def test_a_ruled_line_in_plain_text_makes_no_heading():
     assert [one.text for one in found.statements] == ["The dog barked loudly.", "The cat slept."]
 
 
+@pytest.mark.parametrize(
+    ("letter", "stated"),
+    [
+        (
+            "Dear Ms Vogel,\n\nThe dog barked loudly.\n\nKind regards\nHelen Marsh\n",
+            ["The dog barked loudly."],
+        ),
+        (
+            "안녕하세요, 김 팀장님.\n\n개가 크게 짖었습니다.\n\n감사합니다.\n김하늘 드림\n",
+            ["개가 크게 짖었습니다."],
+        ),
+        (
+            "森田様\n\nいつもお世話になっております。犬が大きく吠えました。\n\nよろしくお願いいたします。\n",
+            ["犬が大きく吠えました。"],
+        ),
+    ],
+)
+def test_greetings_and_closings_are_no_statements(letter: str, stated: list[str]):
+    assert [one.text for one in checked(letter, "mail.txt").statements] == stated
+
+
 def test_a_check_stops_when_it_is_cancelled():
     with pytest.raises(Cancelled):
         list(TextChecker(RagPipeline(Shelf())).check("draft.md", b"The dog barked loudly.", lambda: True))
