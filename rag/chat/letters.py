@@ -16,7 +16,7 @@ _NAMES = {
     "ko": r"[^\W\d_]{1,10}(?: [^\W\d_]{1,10}){0,3}(?<![다요까])",
     "ja": r"[^\W\d_]{1,16}(?: [^\W\d_]{1,10}){0,2}",
 }
-"""Pattern of a name in a language: in English every word begins with a capital letter, in Korean none is a verb."""
+"""Pattern of a name in a language: English words begin with a capital, Korean ones do not end as verbs."""
 _PUNCTUATION = " ,.!?:;~、。！？：；，"
 
 
