@@ -153,6 +153,7 @@ def _change(here: Workspace, chosen: CollectionRecord, wanted: Callable[[], Spli
 
 EVERY, NONE = "every", "none"  # filter values beside collection ids
 SHOWN, SEARCH, ADD_TO, NEW = "documents-shown", "documents-search", "documents-add-to", "documents-new"
+_NEW_OPEN = "collection-new"
 TAG, STATUS = "documents-tag", "documents-status"
 _STATUSES: dict[str, tuple[State, ...]] = {
     N_("Ready"): ("ready",),
@@ -331,7 +332,7 @@ def _show_new(
 ) -> None:
     # A press on it runs the page, which counts what was selected in the table since.
     with st.popover(
-        _("New collection"), icon=":material/create_new_folder:", key="collection-new", on_change="rerun"
+        _("New collection"), icon=":material/create_new_folder:", key=_NEW_OPEN, on_change="rerun"
     ):
         st.text_input(
             _("New collection name"),
@@ -401,7 +402,7 @@ def _show_actions(here: Workspace, chosen: CollectionRecord) -> None:
 def _create(here: Workspace, selected: Callable[[], Collection[str]], deselect: Callable[[], object]) -> None:
     """Create a collection of the selected documents, or an empty one, and show it."""
     created = here.library.collections.create(str(st.session_state[NEW]))
-    st.session_state[NEW] = ""
+    st.session_state[NEW], st.session_state[_NEW_OPEN] = "", False
     st.session_state[SHOWN] = created.id
     marked = _present(here, selected())
     if not marked:
