@@ -21,6 +21,14 @@ The harbour handled 4.1 million containers in 2024. The second crane lifts 95 to
 """
 
 
+LOOKS = """mark => {
+  const { borderTopWidth, borderTopStyle, marginRight, fontSize } = getComputedStyle(mark);
+  if (parseFloat(marginRight) < 3 || parseFloat(fontSize) < 12) throw new Error('small or too close');
+  return borderTopWidth + borderTopStyle;
+}"""
+"""Line around a mark; fails for one that is small, or that touches the next word."""
+
+
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory, read: Path) -> Iterator[Server]:
     """The application with the report in its library, without a model."""
@@ -43,6 +51,8 @@ def test_a_pasted_text_comes_back_with_its_sources(reading: Server, visit: Visit
     again(check, done)
     visitor.fits()
     expect(page.get_by_text("4 · Not found in your documents")).to_be_visible()
+    found = page.get_by_role("link", name="Source 1: Verified")
+    assert found.evaluate(LOOKS) != page.get_by_role("link", name="Source 2: Not confirmed").evaluate(LOOKS)
     panel = page.get_by_role("dialog")
     mark = page.get_by_role("link", name="Source 1: Verified")
     again(lambda patience: mark.press("Enter", timeout=patience), panel)

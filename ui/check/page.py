@@ -245,14 +245,19 @@ def _with_line_ends(markdown: str) -> str:
 def _mark(one: CheckedStatement) -> Link | PlainMark:
     sign = SIGNS[one.status]
     if not one.shown:
-        return PlainMark(f"[{one.number} {sign}]")
+        return PlainMark(f"[{one.number}\u00a0{sign}]")
     first = one.shown[0]
     hint = f"{translated(one.remark)}: {quoted(plain_line(first.line, 180))} — {translated(first.place)}"
-    return Link(one.number, f"check-{one.number}-0", hint, sign=sign)
+    return Link(one.number, f"check-{one.number}-0-{_kind(one)}", hint, sign=sign)
+
+
+def _kind(one: CheckedStatement) -> str:
+    """Return the status of a statement as part of a name that the style sheet knows."""
+    return one.status.replace(" ", "-")
 
 
 def _show_statement(one: CheckedStatement) -> None:
-    with st.container(key=f"sources-check-{one.number}", gap="xxsmall"):
+    with st.container(key=f"sources-check-{one.number}-{_kind(one)}", gap="xxsmall"):
         st.markdown(f"{SIGNS[one.status]} {one.number} · {label(translated(one.remark), 400)}")
         for at, source in enumerate(one.shown[:MOST_SOURCES]):
             st.caption(quoted(label(source.line, SHOWN)))
@@ -269,9 +274,9 @@ def _open(number: int, at: int) -> None:
 
 
 def _open_target(target: str) -> None:
-    """Open what a mark of the text names: "check-3-0"."""
+    """Open what a mark of the text names: "check-3-0-verified"."""
     kind, _, place = target.partition("-")
-    number, _, at = place.partition("-")
+    number, at, *_rest = [*place.split("-"), ""]
     if kind == "check" and number.isdecimal() and at.isdecimal():
         _open(int(number), int(at))
 
