@@ -97,6 +97,20 @@ def add_column(visitor: Visitor, name: str, kind: str, at: int) -> None:
     expect(page.get_by_role("columnheader")).to_have_count(at + 1)
 
 
+WATCH_TOASTS = """() => {
+  window.toasted = [];
+  const crosses = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  new MutationObserver(() => {
+    const toast = document.querySelector('[data-testid=stToast]'), box = toast?.getBoundingClientRect();
+    if (!box?.height) return;
+    const buttons = [...document.querySelectorAll('.st-key-source-panel button')];
+    const covered = (one) => crosses(box, one.getBoundingClientRect());
+    window.toasted.push(buttons.length ? buttons.filter(covered).length : -1);
+  }).observe(document.body, { childList: true, subtree: true, attributes: true });
+}"""
+"""Counts the buttons of the panel that a toast lies on, for as long as it is there."""
+
+
 @pytest.mark.slow(reason="walks in a browser through what tests/ui/grid does without one")
 def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tmp_path: Path):
     visitor = visit(leases.url + "/library")
@@ -115,8 +129,11 @@ def test_a_grid_is_made_read_corrected_and_kept(leases: Server, visit: Visit, tm
     click(panel.get_by_role("button", name="Correct"), then=page.get_by_role("textbox", name="Rent"))
     page.get_by_role("textbox", name="Rent").fill("1,250 EUR")
     corrected = page.get_by_role("button", name="Rent: €1,250. Corrected by hand. Locked")
+    page.evaluate(WATCH_TOASTS)
     click(page.get_by_role("button", name="Save"), then=corrected)
     expect(page.get_by_text("Found before: €1,200")).to_be_visible()
+    page.wait_for_function("window.toasted.length > 0")
+    assert page.evaluate("window.toasted.every((covered) => covered === 0)")
     close(panel)
 
     taken = visitor.download(page.get_by_role("button", name="Download"), "CSV")
