@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN    := $(VENV)/bin
 # pip compiles one of 29,000 files after the other; this does so on every processor, and the product's files too,
 # which parsers behind their walls would compile at each start. Files that no Python can compile are passed over.
-COMPILE = -@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib rag storage ui api
+COMPILE = @$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib rag storage ui api || true
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt
 
 run: $(VENV)/.installed
