@@ -41,7 +41,7 @@ _SIGNS: dict[Extreme, re.Pattern[str]] = {
     ),
 }
 _FIGURE = (
-    r"(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]*(?:\s?[천千백百만万萬억億조兆])*(?:\s(?:thousand|million|billion)\b)?"
+    r"(?<![\d,.])(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]{0,30}(?![\d,])(?:\s?[천千백百만万萬억億조兆])*(?:\s(?:thousand|million|billion)\b)?"
     r"\s?(?:%|[원円명人개個건件일日대台]|달러|ドル|유로|ユーロ)?"
 )
 _BOUNDS: tuple[tuple[Test, re.Pattern[str]], ...] = tuple(
@@ -68,10 +68,12 @@ _BOUNDS: tuple[tuple[Test, re.Pattern[str]], ...] = tuple(
 )
 _BETWEEN = re.compile(rf"\bbetween\s(?P<low>{_FIGURE})\s?and\s(?P<high>{_FIGURE})", re.IGNORECASE)
 _BRACKETS = re.compile(r"[(（\[][^)）\]]*[)）\]]")
-_MEASURED = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)\d")
-"""Digit of a number that measures; a letter before it makes a name: "B12", "INV-204"."""
+_MEASURED = re.compile(r"[(+\-−–△▲~]{0,3}\s?(?:[A-Z]{3}\s)?[$€£¥₩]?\s?\d")
+"""Beginning of a cell whose number measures; words before it make a name: "B12", "INV-204", "Gate 3"."""
+_PLAIN_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _NEGATIVE = re.compile(r"\A\s*(?:[-−–△▲]|\(.*\)\s*\Z)")
 LEAST_ROWS = 2  # with a number, of which one is the largest
+LONGEST_CELL = 40  # characters of a cell with a number
 LONGEST_UNIT = 8  # letters around a number in a cell
 _YEARS = range(1900, 2100)
 _ASKING = frozenset(tokens("how many list show find give name", "en")) | {"목록", "나열", "전부", "一覧"}
@@ -226,7 +228,8 @@ def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
 
 
 def _is_total(row: TableRow) -> bool:
-    return not TOTAL.isdisjoint(tokens(row.cells[0])) if row.cells else True
+    name = plain(row.cells[0]) if row.cells else ""
+    return any(word in name for word in TOTAL) and not TOTAL.isdisjoint(tokens(name))
 
 
 def _named_by(header: str, words: frozenset[str], asked: str) -> frozenset[str]:
@@ -269,11 +272,13 @@ def _numbers(rows: Sequence[tuple[TableRow, int]], at: int) -> list[tuple[float,
 
 def _number(cell: str) -> float | None:
     """Return the number of a cell that holds one and at most its unit."""
-    found = numbers(cell)
-    if len(found) != 1 or len(_unit(cell)) > LONGEST_UNIT or not _MEASURED.search(cell):
+    if _PLAIN_NUMBER.fullmatch(cell):
+        return float(cell)
+    if len(cell) > LONGEST_CELL or not _MEASURED.match(cell) or len(_unit(cell)) > LONGEST_UNIT:
         return None
-    value = float(found[0].rstrip("s"))
-    return -value if _NEGATIVE.match(cell) else value
+    found = numbers(cell)
+    value = float(found[0].rstrip("s")) if len(found) == 1 else None
+    return -value if value and _NEGATIVE.match(cell) else value
 
 
 def _unit(cell: str) -> str:

@@ -91,6 +91,7 @@ def named_values(asked: str, found: Sequence[TableRow]) -> tuple[dict[int, set[s
     The longest are looked for first.
     """
     values = {plain(cell).strip() for row in found for cell in row.cells if _LETTER.search(cell)}
+    values = {value for value in values if value in asked}
     named = set[str]()
     for value in sorted(values, key=lambda value: (-len(value), value)):
         whole = rf"(?<![a-z0-9]){re.escape(value)}(?![a-z0-9])"

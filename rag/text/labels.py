@@ -2,9 +2,9 @@
 
 import re
 
-_LABEL = re.compile(
-    r"[ \t]*(?:[-*•+・]|\d{1,2}[.)])?[ \t]*\**([^\n:：|]{1,24}?)\**[ \t]*[:：](?!//)\**[ \t]*\S"
-)
+LONGEST = 24  # characters of a label
+_LABELLED = re.compile(r"([^\n:：|]{1,40})[:：](?!//)[ \t*]*[^\s*]")
+_MARK = re.compile(r"\A(?:[-*•+・]|\d{1,2}[.)])")
 
 
 def label_of(text: str) -> str:
@@ -13,8 +13,9 @@ def label_of(text: str) -> str:
     >>> [label_of(text) for text in ("- 欠席者: 山本", "Absent: Lee", "It opens at 9:30.", "| a: b |")]
     ['欠席者', 'Absent', '', '']
     """
-    found = _LABEL.match(text)
-    return found[1] if found and not found[1][-1].isdigit() else ""
+    found = _LABELLED.match(text.lstrip(" \t"))
+    label = _MARK.sub("", found[1]).strip(" \t*") if found else ""
+    return label if 0 < len(label) <= LONGEST and not label[-1].isdigit() else ""
 
 
 def begins_entry(line: str, first: str) -> bool:

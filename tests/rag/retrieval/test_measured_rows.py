@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.passage import Passage
-from rag.retrieval.measured_rows import bounded_rows, extreme_rows
+from rag.retrieval.measured_rows import bounded_rows, bounds_in, extreme_rows
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put
@@ -132,6 +132,11 @@ def test_a_table_that_goes_on_in_the_next_passage_is_read_whole():
 def test_the_rows_within_bounds_are_found_and_no_total(question: str, named: list[str]):
     given = [passage(at, name, text) for at, (name, text) in enumerate(TABLES.items())]
     assert [item.name for item in bounded_rows(question, given)] == named
+
+
+@pytest.mark.parametrize("part", ["1", "1,", "9 ", "over ", "at least 1", "between 1 and "])
+def test_a_question_of_many_figures_takes_no_time(part: str):
+    bounds_in(part * 10_000)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rag.text.labels import label_of
 from rag.text.sentences import sentences
 
 CARDS = {
@@ -27,3 +28,8 @@ def test_each_labelled_line_is_a_sentence_with_the_lines_that_it_runs_on_over(la
 )
 def test_a_line_of_prose_goes_on_over_a_colon(text: str) -> None:
     assert [text[slice(*span)] for span in sentences(text)] == [text]
+
+
+@pytest.mark.parametrize("part", [" ", "*", " *", "x ", "- "])
+def test_a_long_line_of_marks_takes_no_time(part: str) -> None:
+    assert label_of(part * 100_000) == ""
