@@ -20,6 +20,7 @@ from rag.text.markdown import TableBlock, TableRow, read_tables
 NAMED = 2.3
 """Score of a cell whose row and heading are named, above what a document says of itself."""
 LEAST_HEADING = 0.5  # share of a heading's words that name it: "price" for "Unit price"
+SPARE = 1  # word of a column's name that neither row nor heading has
 _KINDS = frozenset({"money", "number", "text", "date", "choice"})
 _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]*[)）\]]")
 _NAME = re.compile(r"[^\W\d_]")
@@ -48,6 +49,7 @@ def named_cell_candidates(document: RowDocument, terms: ColumnTerms) -> Iterator
         named = [(row, cells) for row in body if (cells := _named_row(document.text, row, heads, asked))]
         for row, cells in named:
             kept = _under_named_heading(heads, cells, asked) or _only_sum(document, column, row, cells)
+            kept = kept if _names_all(column, heads, cells, kept) else []
             found += [(row, kept)] * bool(kept)
     sure = len(found) == 1 and len(found[0][1]) == 1
     for row, places in found:
@@ -99,6 +101,16 @@ def _under_named_heading(heads: Sequence[str], cells: Sequence[_Place], asked: s
     ]
     best = max((score for score, _ in scored), default=0.0)
     return [place for score, place in scored if score == best] if best >= LEAST_HEADING else []
+
+
+def _names_all(column: Column, heads: Sequence[str], cells: Sequence[_Place], kept: Sequence[_Place]) -> bool:
+    """Return True where row and headings have the words of a column's name, but for one: "price" over "GBP".
+
+    "Total current assets" is not the total of whatever a table sums up.
+    """
+    told = {word for place in cells if place not in kept for word in words(place.text)}
+    told |= {word for head, place in zip(heads, cells, strict=False) if place in kept for word in words(head)}
+    return len(words(column.name) - told) <= SPARE
 
 
 def _heading_score(head: str, told: frozenset[str], asked: str) -> float:

@@ -94,3 +94,24 @@ def test_the_first_of_several_values_of_a_named_row_is_not_sure(library: Library
 def test_a_row_that_is_not_named_is_not_taken(library: Library) -> None:
     result, _ = read(library, ENGLISH[:2], "Price of MK-420", "", "money")
     assert result.state != "verified"
+
+
+@pytest.mark.parametrize(
+    ("total", "name", "question"),
+    [
+        ("Total", "Total current assets", "What were the total current assets?"),
+        ("합계", "유동자산 합계", "유동자산 합계는 얼마인가요?"),
+        ("合計", "流動資産合計", "流動資産の合計はいくらですか？"),
+    ],
+)
+def test_the_total_of_one_table_is_not_that_of_something_else(
+    library: Library, total: str, name: str, question: str
+) -> None:
+    rows: Rows = [
+        ["Fund", "Days", "Value (USD)"],
+        ["Money", 3, 85.0],
+        ["Bonds", 7, 40.0],
+        [total, None, 125.0],
+    ]
+    result, _ = read(library, rows, name, question, "money")
+    assert result.state != "verified"
