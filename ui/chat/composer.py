@@ -50,7 +50,6 @@ const SETTLED = 2500;  // milliseconds in which the page around it is drawn
 const AGAIN = 3000;  // milliseconds after which Stop is pressed once more
 const TICK = 100;  // milliseconds between two looks at whether an answer has ended
 const TOP = 60;  // pixels of the header
-const MOVES = ['Tab', 'PageUp', 'PageDown', 'Home', 'End'];
 const BELOW = 32;  // pixels below the last answer, at least
 
 // Streamlit may draw this component anew while an answer is written: what is under way outlasts that.
@@ -93,7 +92,7 @@ function begin({ data, parentElement }) {
 
   function draw() {
     if (asked()) { sent = 0; if (!answering) tell(data.begun); answering = true; }
-    else if (answering && drawn()) { answering = false; ended(); tell(data.ended); }
+    else if (answering && drawn()) { answering = false; room(); tell(data.ended); }
     const now = busy() && box() !== null;
     if (stop.hidden === now) stop.hidden = !now;
     const words = now && waiting ? data.waits : '';
@@ -104,13 +103,6 @@ function begin({ data, parentElement }) {
     const name = stopping ? data.stopping : data.stop;
     if (stop.textContent !== name) { stop.textContent = name; if (now) place(); }
     stop.ariaDisabled = String(stopping !== '');
-  }
-
-  // What is drawn around an answer at its end may move its question once more.
-  function ended() {
-    room();
-    if (pinned) pinned = Date.now();
-    pin();
   }
 
   // A press is forgotten where the page is drawn anew at that moment: it is repeated until the answer ends.
@@ -147,7 +139,7 @@ function begin({ data, parentElement }) {
   }
 
   function key(event) {
-    if (MOVES.includes(event.key)) scrolled();
+    if (event.key === 'Tab') scrolled();
     const scope = document.querySelector(SCOPE);
     if (event.key === 'Escape' && scope && !event.target.closest?.(OPENED)) {
       event.stopPropagation();
@@ -244,8 +236,6 @@ function begin({ data, parentElement }) {
 
   function scrolled() { pinned = 0; }
 
-  function grabbed(event) { if (event.target.matches?.('.stMain')) scrolled(); }
-
   // An answer that has ended is drawn above the one that was written, which goes a moment later: shown
   // together, one would push the other away.
   function showOnce() {
@@ -274,7 +264,6 @@ function begin({ data, parentElement }) {
   const ticks = setInterval(() => { if (stopping || answering || waiting) draw(); }, TICK);
   const listeners = [
     ['input', typed], ['keydown', key], ['click', clicked], ['wheel', scrolled], ['touchmove', scrolled],
-    ['pointerdown', grabbed],
   ];
   for (const [kind, act] of listeners) document.addEventListener(kind, act, true);
   function resized() { place(); room(); }
