@@ -212,7 +212,7 @@ def quoted(passage: Passage, start: int, end: int) -> str:
         return _in_lines(passage.text[start:end])
     if found[0].start > start:
         return _lead_in_and_table(passage, start, end)
-    header = header_above(passage, start)
+    header = table.header if table else header_above(passage, start)
     told = markdown_table([inert(cell) for cell in header], [[*map(inert, row.cells)] for row in found])
     caption = inert(whole_caption(passage.text, table)) if table else ""
     return f"{caption}\n\n{told}" if caption else told

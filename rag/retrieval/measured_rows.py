@@ -25,7 +25,7 @@ from rag.text.markdown import TableRow
 from rag.text.tokenize import tokens
 
 Extreme = Literal["largest", "smallest"]
-Test = Callable[[float, float], bool]
+Comparison = Callable[[float, float], bool]
 _SIGNS: dict[Extreme, re.Pattern[str]] = {
     "largest": re.compile(
         r"\b(?:highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?: expensive)?)\b"
@@ -41,10 +41,11 @@ _SIGNS: dict[Extreme, re.Pattern[str]] = {
     ),
 }
 _FIGURE = (
-    r"(?<![\d,.])(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]{0,30}(?![\d,])(?:\s?[천千백百만万萬억億조兆])*(?:\s(?:thousand|million|billion)\b)?"
+    r"(?<![\d,.])(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]{0,30}(?![\d,])"
+    r"(?:\s?[천千백百만万萬억億조兆])*(?:\s(?:thousand|million|billion)\b)?"
     r"\s?(?:%|[원円명人개個건件일日대台]|달러|ドル|유로|ユーロ)?"
 )
-_BOUNDS: tuple[tuple[Test, re.Pattern[str]], ...] = tuple(
+_BOUNDS: tuple[tuple[Comparison, re.Pattern[str]], ...] = tuple(
     (test, re.compile(pattern.replace("N", f"(?P<figure>{_FIGURE})", 1), re.IGNORECASE))
     for test, pattern in (
         (operator.ge, r"\b(?:at least|no(?:t)? less than)\sN"),
@@ -78,7 +79,8 @@ LONGEST_UNIT = 8  # letters around a number in a cell
 _YEARS = range(1900, 2100)
 _ASKING = frozenset(tokens("how many list show find give name", "en")) | {"목록", "나열", "전부", "一覧"}
 """Words that ask for rows, and say nothing of them."""
-NEARLY = 1e-6  # part of a sum by which a total may differ
+_SUM = re.compile(r"(?:sum|계|소계|[小総合]?計)?")
+"""Label of a row of totals, besides `TOTAL`: it may have none."""
 
 
 def asks_extreme(question: str) -> Extreme | None:
@@ -96,8 +98,8 @@ def extreme_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
 
     >>> text = "| Month | Sales |\n|---|---|\n| May | 30 |\n| June | 70 |\n| July | 60 |\n| Total | 160 |"
     >>> given = [Passage("c", "d", "a.xlsx", "", None, "", 0, len(text), text)]
-    >>> [[row.name for row in extreme_rows(f"Which month had the {end} sales?", given)] for end in _WORDS]
-    [['June'], ['May']]
+    >>> [row.name for row in extreme_rows("Which month had the highest sales?", given)]
+    ['June']
     """
     which = asks_extreme(question)
     if which is None:
@@ -109,7 +111,7 @@ def extreme_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
     return found
 
 
-def bounds_in(question: str) -> tuple[list[tuple[Test, float]], str]:
+def bounds_in(question: str) -> tuple[list[tuple[Comparison, float]], str]:
     """Return the bounds that a question sets, and the question without them.
 
     >>> [(bound[0].__name__, bound[1]) for bound in bounds_in("Which months had sales over 5,000?")[0]]
@@ -117,7 +119,7 @@ def bounds_in(question: str) -> tuple[list[tuple[Test, float]], str]:
     >>> bounds_in("When is it?")
     ([], 'When is it?')
     """
-    bounds = list[tuple[Test, float]]()
+    bounds = list[tuple[Comparison, float]]()
     question = _BETWEEN.sub(r"at least \g<low> at most \g<high>", question)
     for test, pattern in _BOUNDS:
         for found in pattern.finditer(question):
@@ -161,17 +163,16 @@ def with_extreme_rows(
     """
     whole = list(documents)
     passages, picks = list(passages), list[Pick]()
-    numbers = {passage.id: number for number, passage in enumerate(passages, 1)}
+    places = {passage.id: number for number, passage in enumerate(passages, 1)}
     for item in extreme_rows(question, whole):
         passage = whole[item.number - 1]
-        if passage.id not in numbers:
+        if passage.id not in places:
             passages.append(passage)
-            numbers[passage.id] = len(passages)
-        picks.append(Pick(numbers[passage.id], item.start, item.end, 1.0, item.start, item.end))
+            places[passage.id] = len(passages)
+        picks.append(Pick(places[passage.id], item.start, item.end, 1.0, item.start, item.end))
     return (passages, picks) if picks else None
 
 
-_WORDS = "highest", "lowest"
 _Part = tuple[int, int, NamedTable]
 """Part of a table within one passage, with the passage's number from 1 and its start in the document."""
 
@@ -208,7 +209,7 @@ def _rows(parts: Sequence[_Part]) -> list[tuple[TableRow, int]]:
 
 
 def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
-    """Return the column of a table whose largest or smallest number a question asks for."""
+    """Return the column of numbers of a table that a question speaks of; None where it speaks of none."""
     header, naming, rows = parts[0][2].header, parts[0][2].naming, _rows(parts)
     chosen, left = named_values(asked, [row for row, _ in rows])
     words = frozenset(tokens(" ".join(nouns(left)))) - _ASKING
@@ -224,11 +225,13 @@ def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
     values = [one for one in columns[at] if has_values(one[1], chosen)]
     if len(values) < LEAST_ROWS:
         return None
-    return _Column(tuple(_without_sum(values)), len(words) - len(others) + len(chosen))
+    return _Column(tuple(values), len(words) - len(others) + len(chosen))
 
 
 def _is_total(row: TableRow) -> bool:
     name = plain(row.cells[0]) if row.cells else ""
+    if _SUM.fullmatch(name.strip()):
+        return True
     return any(word in name for word in TOTAL) and not TOTAL.isdisjoint(tokens(name))
 
 
@@ -283,10 +286,3 @@ def _number(cell: str) -> float | None:
 
 def _unit(cell: str) -> str:
     return re.sub(r"[\s()\-−–△▲+]", "", plain(without_numbers(cell)))
-
-
-def _without_sum(values: list[tuple[float, TableRow, int]]) -> list[tuple[float, TableRow, int]]:
-    """Return the values without a last one that is the sum of the others."""
-    *others, last = values
-    total = sum(value for value, _, _ in others)
-    return others if len(others) > 1 and abs(last[0] - total) <= NEARLY * abs(total) else values

@@ -95,6 +95,12 @@ def test_a_table_that_does_not_say_what_is_asked_for_is_not_read(question: str):
     assert rows(question) == []
 
 
+def test_a_row_whose_number_is_by_chance_the_sum_of_those_above_is_no_total():
+    text = "| Room | Beds |\n|---|---|\n| Ash | 1 |\n| Birch | 2 |\n| Cedar | 3 |"
+    (found,) = extreme_rows("Which room has the most beds?", [passage(1, "a.md", text)])
+    assert found.name == "Cedar"
+
+
 def test_numbers_of_two_units_are_not_compared():
     text = "| Hotel | Price |\n|---|---|\n| Anker | 90 € |\n| Bell | 80 $ |"
     assert extreme_rows("Which hotel has the lowest price?", [passage(1, "a.md", text)]) == []
