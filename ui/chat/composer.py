@@ -50,6 +50,7 @@ const SETTLED = 2500;  // milliseconds in which the page around it is drawn
 const AGAIN = 3000;  // milliseconds after which Stop is pressed once more
 const TICK = 100;  // milliseconds between two looks at whether an answer has ended
 const TOP = 60;  // pixels of the header
+const ROOM = '--footnote-room';
 const BELOW = 32;  // pixels below the last answer, at least
 
 // Streamlit may draw this component anew while an answer is written: what is under way outlasts that.
@@ -219,7 +220,8 @@ function begin({ data, parentElement }) {
     const free = main.clientHeight - (document.querySelector('[data-testid="stBottom"]')?.offsetHeight || 0);
     const wanted = free - TOP - (end - turn.getBoundingClientRect().top);
     const held = drawn() ? 0 : free - (end - main.getBoundingClientRect().top);
-    block.style.setProperty('--footnote-room', `${Math.ceil(Math.max(BELOW, wanted, held))}px`);
+    const left = `${Math.ceil(Math.max(BELOW, wanted, held))}px`;
+    if (block.style.getPropertyValue(ROOM) !== left) block.style.setProperty(ROOM, left);
   }
 
   // What is drawn above a new question moves it for a moment; whoever scrolls then has the say.
