@@ -16,7 +16,8 @@ from langchain_core.embeddings import Embeddings
 
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.asked import Reading, Span, TableText
-from rag.citations.claims import find_contradiction, in_its_words, other_numbers
+from rag.citations.claims import find_contradiction, in_its_words
+from rag.citations.differences import other_numbers
 from rag.citations.logic import qualified
 from rag.citations.lookup import TableLookup
 from rag.citations.quantities import Quantity, periods, quantities
