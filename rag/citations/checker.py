@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.asked import Reading, Span, TableText
 from rag.citations.claims import find_contradiction, in_its_words
-from rag.citations.differences import other_numbers
+from rag.citations.differences import Exchange, exchanges_of_value
 from rag.citations.logic import qualified
 from rag.citations.lookup import TableLookup
 from rag.citations.quantities import Quantity, periods, quantities
@@ -99,7 +99,7 @@ OPEN = 0.2
 """Distance of a score from the threshold within which similarity decides; it moves a score by at most 0.2."""
 JUDGED = 0.3  # least score for which a judge is asked
 VERBATIM = 1.0
-DIFFERS = 0.8  # least score of a sentence that a claim would have with one number of it exchanged
+DIFFERS = 0.6  # least score of a sentence that a claim would have with one number or time of it exchanged
 ON_SUBJECT = 0.15  # least share of them in the words that a reader quotes, in one language
 RELATED = 0.3  # least share of a sentence's words in a passage on its subject
 NEARER = 0.03  # by which words that differ may be nearer to a sentence than those that support it
@@ -217,7 +217,7 @@ class Checker:
         if found.status != "verified" and read is None:
             found = self._check_parts(bare, among) or self._check_calculated(bare, among) or found
         if found.status != "verified" and read is None:
-            return self._check_other_number(bare, among) or found
+            return self._check_other_value(bare, among) or found
         if read is None or found.score == VERBATIM:
             return found
         return replace(found, status="related") if found.status == "verified" else _as_evidence(read)
@@ -312,37 +312,41 @@ class Checker:
         if not may_be_calculated(sentence):
             return None
         claim = Sentence(sentence, 0, len(sentence))
-        found = (
-            text.calculated(claim, number)
-            for number, text in enumerate(self._passages, 1)
-            if among is None or number in among
-        )
+        found = (text.calculated(claim, number) for number, text in self._numbered(among))
         return next((one for one in found if one is not None), None)
 
-    def _check_other_number(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
-        """Return the sentence that would verify a claim if one number of it were the sentence's own."""
+    def _check_other_value(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
+        """Return the sentence that would verify a claim if one number or time were the sentence's own."""
         claim = Sentence(sentence, 0, len(sentence))
-        for number, text in enumerate(self._passages, 1):
-            for unit in text.units if among is None or number in among else ():
+        for number, text in self._numbered(among):
+            for unit in text.units:
                 if claim.share(unit.words) < RELATED or self._tables.touches(
                     Span(number, unit.start, unit.end)
                 ):
                     continue
-                found = [self._with_number(claim, number, unit, *pair) for pair in other_numbers(claim, unit)]
+                made = exchanges_of_value(claim, unit)
+                found = [self._with_value(claim, number, unit, exchange) for exchange in made]
                 differing = [one for one in found if one is not None]
                 if len(differing) == 1:
                     return differing[0]
         return None
 
-    def _with_number(
-        self, claim: Sentence, number: int, unit: Sentence, said: Quantity, other: Quantity
+    def _with_value(
+        self, claim: Sentence, number: int, unit: Sentence, exchange: Exchange
     ) -> Evidence | None:
-        """Return how a claim differs from a sentence that verifies it with another number, if it does."""
-        words = unit.text[other.start : other.end].strip()
-        found = self._check_prose(f"{claim.text[: said.start]}{words}{claim.text[said.end :]}", {number})
+        """Return how a claim differs from a sentence that verifies it with another value, if it does."""
+        found = self._check_prose(exchange.made(claim.text), {number})
         inside = unit.start <= found.start and found.end <= unit.end
         verified = found.status == "verified" and inside and found.score >= DIFFERS
-        return replace(found, status="differs", said=words) if verified else None
+        return replace(found, status="differs", said=exchange.words) if verified else None
+
+    def _numbered(self, among: Collection[int] | None) -> "Iterator[tuple[int, _ParsedPassage]]":
+        """Yield the passages of these numbers, or all, with their numbers."""
+        yield from (
+            (number, text)
+            for number, text in enumerate(self._passages, 1)
+            if among is None or number in among
+        )
 
     def _check_prose(self, sentence: str, among: Collection[int] | None) -> Evidence:
         claim = Sentence(sentence, 0, len(sentence))
@@ -352,8 +356,7 @@ class Checker:
             open_from = min(open_from, JUDGED)
         found = [
             text.evidence(claim, number, open_from, self._tables if claim.quantities else None)
-            for number, text in enumerate(self._passages, 1)
-            if among is None or number in among
+            for number, text in self._numbered(among)
         ]
         best = max((one for one, _ in found), key=_rank, default=Evidence("unsupported"))
         refuted = max((score for _, score in found), default=0.0)

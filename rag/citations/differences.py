@@ -1,27 +1,65 @@
-"""Differences: the one value of a statement that a sentence of a source gives otherwise."""
+"""Differences: the one thing of a statement that a sentence of a source gives otherwise.
 
-import re
+Only a number or a time is told so. A sentence that seems to deny a true statement, or to say it of most, is
+as often another sentence: of 880 sentences of people's answers (MTRAG clapnq) 4 % would be told to differ.
+"""
 
-from rag.citations.quantities import Quantity, same_unit
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.citations.quantities import Quantity, StatedTime, same_unit, states
 from rag.citations.sentence import Sentence
 
-_ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
-"""Number of a list's item."""
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
-def other_numbers(claim: Sentence, source: Sentence) -> list[tuple[Quantity, Quantity]]:
-    """Return the one number of a claim that a source does not state, with each that it may be instead.
+@dataclass(frozen=True)
+class Exchange:
+    """Characters [start, end) of a statement, and the words that a source has in their place."""
 
-    >>> pairs = other_numbers(Sentence("The fee is £9.", 0, 14), Sentence("The fee is £8 in 2024.", 0, 22))
-    >>> [(str(one.value), str(other.value)) for one, other in pairs]
-    [('9', '8')]
+    start: int
+    end: int
+    words: str
+
+    def made(self, text: str) -> str:
+        """Return a statement with the source's words.
+
+        >>> Exchange(11, 13, "£8").made("The fee is £9.")
+        'The fee is £8.'
+        """
+        return text[: self.start] + self.words + text[self.end :]
+
+
+def exchanges_of_value(claim: Sentence, source: Sentence) -> list[Exchange]:
+    """Return what a source may say in the place of the one number or time of a claim that it does not state.
+
+    >>> told = Sentence("It opens on 4 May for a fee of £8.", 0, 34)
+    >>> [one.words for one in exchanges_of_value(Sentence("It has a fee of £9.", 0, 19), told)]
+    ['£8']
+    >>> [one.words for one in exchanges_of_value(Sentence("It opens on 5 May.", 0, 18), told)]
+    ['4 May']
     """
-    wrong = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
-    if len(wrong) != 1:
+    numbers = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
+    times = [p for p in claim.periods if not any(states(other, p) for other in source.periods)]
+    found: Sequence[tuple[Quantity, Quantity] | tuple[StatedTime, StatedTime]] = []
+    if len(numbers) == 1 and not times:
+        found = [(numbers[0], other) for other in _other_numbers(claim, source, numbers[0])]
+    elif len(times) == 1 and not numbers:
+        found = [(times[0], other) for other in _other_times(claim, source, times[0])]
+    if len(found) > MOST_OTHERS:
         return []
-    item = _ITEM.match(source.text)
-    told = [p for p in source.quantities if not item or p.start >= item.end()]
-    left = [p for p in told if not any(q.fits(p) for q in claim.quantities)]
-    able = [p for p in left if p.bound == wrong[0].bound and same_unit(wrong[0].unit, p.unit)]
-    return [(wrong[0], p) for p in able] if len(able) <= MOST_OTHERS else []
+    return [Exchange(own.start, own.end, source.text[p.start : p.end].strip()) for own, p in found]
+
+
+def _other_numbers(claim: Sentence, source: Sentence, own: Quantity) -> list[Quantity]:
+    left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities)]
+    return [p for p in left if p.bound == own.bound and same_unit(own.unit, p.unit)]
+
+
+def _other_times(claim: Sentence, source: Sentence, own: StatedTime) -> list[StatedTime]:
+    left = [p for p in source.periods if not any(states(p, one) for one in claim.periods)]
+    return [p for p in left if _grain(p) == _grain(own)]
+
+
+def _grain(period: StatedTime) -> tuple[bool, ...]:
+    return (bool(period.month), bool(period.day), bool(period.quarter), period.months > 0)

@@ -455,6 +455,35 @@ def _is_code(match: re.Match[str]) -> bool:
     return bool(bare and _NAMED.search(match.string, 0, match.start("digits")))
 
 
+LABEL = "no."
+"""Unit of a number that names a provision or an item of a list, and counts nothing."""
+_LABEL_BEFORE = re.compile(
+    r"(?:\b(?:articles?|sections?|clauses?|chapters?|paragraphs?|schedules?|annex|appendix|rules?|tables?|figures?|pages?)"
+    r"\s|§\s?)\Z",
+    re.IGNORECASE,
+)
+_PROVISION = re.compile(r"[第제]\s?\Z")
+_OF_PROVISION = re.compile(r"\s?[条項号章節款조항호장절관]")
+_OF_ITEM = re.compile(r"\s*(?:\d{1,3}[.)]|\d{1,2}(?:\.\d{1,2})+\.?)\s+(?=[^\W\d_])(?![a-z])")
+
+
+def _is_label(match: re.Match[str]) -> bool:
+    """Return True for a number that names its sentence or another: 제4조, 第5条, Clause 7, "7.1 Invoices are".
+
+    >>> [q.unit for said in ("7.1 Invoices", "7.1 litres", "Clause 7", "第5条", "제4조, 4조 원") for q in quantities(said)]
+    ['no.', 'l', 'no.', 'no.', 'no.', 'KRW']
+    """
+    if not match["digits"]:
+        return False
+    text, start, end = match.string, match.start("digits"), match.end("digits")
+    if _PROVISION.search(text, max(0, start - 2), start):
+        return bool(_OF_PROVISION.match(text, end))
+    before = _LABEL_BEFORE.search(text, max(0, start - 12), start)
+    counted = any(match[group] for group in ("before", "cjk", "scale", "after"))
+    item = None if counted or text[:start].strip() else _OF_ITEM.match(text)
+    return bool(before or (item and end <= item.end()))
+
+
 def _same_length(text: str) -> str:
     """Return the text in NFKC where that keeps every offset."""
     if unicodedata.is_normalized("NFKC", text):
@@ -475,8 +504,7 @@ def _number(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
     if len(digits) > 30:
         return None
     units = re.sub(r"[\s,]", "", match["cjk"] or "")
-    is_article = units == "조" and match.string.startswith("제", match.start("digits") - 1)
-    return _scaled(digits, "" if is_article else units)
+    return _scaled(digits, "" if _is_label(match) else units)
 
 
 def _scaled(digits: str, units: str) -> tuple[Decimal, Decimal]:
@@ -512,6 +540,8 @@ def _quantity(text: str, match: re.Match[str], value: Decimal, step: Decimal) ->
         unit = ""  # a year, not a number of years
     if unit == "tenths":
         value, step, unit = value * 10, step * 10, "%"
+    if not unit and _is_label(match):
+        unit = LABEL
     opened = match["open"] or match["open2"]
     closed = match["close"] or match["close2"] or (opened or "") not in "("
     if opened and closed:

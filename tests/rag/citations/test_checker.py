@@ -344,6 +344,44 @@ def test_a_claim_that_one_other_number_would_verify_differs_by_it(claim: str, sa
 
 
 @pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The cruise leaves on 23 September.", "22 September"),
+        ("The mill was built in Leeds in 1902.", "1920"),
+        ("新図書館は1986年7月28日に完成しました。", "1987年3月25日"),
+        ("The cruise leaves in September.", ""),
+        ("The fair opens on 23 September.", ""),  # another thing
+    ],
+)
+def test_a_claim_that_one_other_time_would_verify_differs_by_it(claim: str, said: str):
+    text = (
+        "The cruise leaves on 22 September. The mill was built in Leeds in 1920. "
+        "新図書館は1987年3月25日に完成した。"
+    )
+    found = Checker([passage(text)]).check(claim)
+    assert (found.said, found.status == "differs") == (said, bool(said))
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("終業時刻は5時です。", "22"),
+        ("終業時刻は20時です。", "22"),
+        ("Invoices are due within 7 days.", "45 days"),
+        ("The fee is 4 euros.", "9 euros"),
+        ("연차는 3일입니다.", "15일"),
+    ],
+)
+def test_the_number_of_a_provision_states_nothing(claim: str, said: str):
+    text = (
+        "第5条 終業時刻は22時とする。\n\n7. Invoices are due within 45 days.\n\nSection 4: The fee is 9 euros.\n\n"
+        "제3조 연차는 15일로 한다."
+    )
+    found = Checker([passage(text)]).check(claim)
+    assert (found.status, found.said) == ("differs", said)
+
+
+@pytest.mark.parametrize(
     ("claim", "status"),
     [
         ("월 차임은 1,750만 원이다.", "verified"),
