@@ -97,12 +97,17 @@ class _Target:
 
     def is_of(self, number: Decimal, base: Decimal) -> bool:
         """Return True where a number is this multiple of another."""
-        if not base:
-            return False
-        stated, value = self.quantity, abs(number / base)
-        if stated.bound == "~":
-            return abs(stated.value - value) <= stated.step / 2
-        return stated.fits(replace(stated, value=value, bound=""))
+        return is_multiple(self.quantity, number, base)
+
+
+def is_multiple(stated: Quantity, number: Decimal, base: Decimal) -> bool:
+    """Return True where a number is so many times another: 355 is about 1.5 times 238."""
+    if not base:
+        return False
+    value = abs(number / base)
+    if stated.bound == "~":
+        return abs(stated.value - value) <= stated.step / 2
+    return stated.fits(replace(stated, value=value, bound=""))
 
 
 def may_be_calculated(claim: str) -> bool:

@@ -44,7 +44,7 @@ class Reading:
     calculation: str = ""
 
 
-_UP = r"increas|rise|rising|risen|\brose|grew|grow|gain|higher|\bmore\b|\bup\b|climb|exceed|surpass|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
+_UP = r"increas|rise|rising|risen|\brose|grew|grow|\bgain|higher|\bmore\b|\bup\b|climb|exceed|surpass|증가|늘|상승|높|많|올랐|増|上昇|高[いくかま]|多[いくか]|伸び"
 _DOWN = r"decreas|declin|\bfall|\bfell|drop|shr[aiu]nk|lower|\bless\b|fewer|\bdown\b|reduc|감소|줄|하락|낮|적었|적다|적습|減|下落|低[いくか下]|少な|下回"
 UP, DOWN = re.compile(_UP, re.IGNORECASE), re.compile(_DOWN, re.IGNORECASE)
 _WAYS = re.compile(rf"(?:{_UP}|{_DOWN})(?:[a-z]*|[가-힣]*)", re.IGNORECASE)
@@ -61,14 +61,14 @@ SHARE = re.compile(
     re.I,
 )
 _BY = re.compile(
-    r"(?:\bby|\b(?:increased|rose|grew|gained|climbed|decreased|declined|fell|dropped|up|down)|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*\**\s*$",
+    r"(?:\bby|\b(?:increased|rose|grew|gained|climbed|decreased|declined|fell|dropped|up|down)|差は|차이는)\s*(?:about|around|roughly|approximately|nearly)?\s*(?:\b[A-Z]{3}\s)?\**\s*$",
     re.IGNORECASE,
 )
 _THAN = re.compile(
     r"\**\s*(?:\w+\s)?(?:lower|higher|more|less|fewer|above|below)\b|\**(?!\s*[가-힣%]?(?:으로|로|까지))\s*(?:[가-힣]{0,3})\s*(?:더\s)?(?:감소|증가|줄|늘|적|많|높|낮)|\**\s*(?:の)?(?:減|増|多|少|下回|上回)",
     re.I,
 )
-WORD = re.compile(r"[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
+WORD = re.compile(r"(?<!\d)\d{1,2}[月월]|[A-Za-z\u00c0-\u024f0-9&’']+|[가-힣]+|[一-鿿ぁ-ヺー々]+")
 YEAR_ON_YEAR = re.compile(
     r"year[- ](?:over|on)[- ]year|\b(?:a|one) year (?:earlier|before|ago)|\b(?:prior|previous|last) year"
     r"|전년\s?(?:동기\s?)?(?:대비|보다)|前年(?:同期)?(?:比|より)",
@@ -108,13 +108,19 @@ SUPERLATIVE = re.compile(
     r"\b(?:most|least|(?:larg|great|high|low|small|long|short|big|few|wett|dri|warm|cold|hott|old|fast|slow)(?:i)?est)\b|가장|제일|최대|최소|最も|最大|最小|一番",
     re.IGNORECASE,
 )
+EACH = re.compile(
+    r"\b(?:in )?(?:each|every) (?:of (?:the|these|those) (?:\w+ )?)?(?:year|quarter|month)s?\b|\byear after year\b"
+    r"|매년|해마다|매월|매달|매\s?분기|毎年|年々|毎月|毎四半期",
+    re.IGNORECASE,
+)
+"""Words by which a rise or fall is one from each time to the next."""
 _SAME = (frozenset({"revenue", "sale", "turnover"}), frozenset({"income", "profit"}))
 """Words that name the same figure."""
 _LOST = frozenset({"loss", "losse"})
 _EARNED = frozenset({"income", "profit", "earning"})
 """What a loss is one of: its row is named "Operating income (loss)", and its number has a sign."""
 _CLOCK = re.compile(r"(?<!\d)\d{1,2}(?::\d{2}|\s?시\s?\d{1,2}분|時\d{1,2}分)(?!\d)")
-Kind = Literal["value", "change", "difference", "share", "sum"]
+Kind = Literal["value", "change", "difference", "share", "sum", "ratio"]
 _FROM = re.compile(r"\bfrom\b[^.;\d]{0,40}\Z", re.IGNORECASE)
 _TO = re.compile(
     r"\b(?:to|from|at)\s+(?:an?\s)?(?:about|around|roughly|approximately|nearly)?\s*\Z", re.IGNORECASE
@@ -139,7 +145,10 @@ _CLAUSE = re.compile(
     r"[,;、，；]\s*(?:and|but)?\s|、|\b(?:and|while|but|whereas|though|although)\b|\b(?:compared|against|versus)\b|(?<=[가-힣](?:고|며))\s",
     re.I,
 )
-_NO_WAY = re.compile(r"\b(?:add(?:s|ed)? up|ma[dk]e up|fall(?:s|ing)? due|up to)\b", re.IGNORECASE)
+_NO_WAY = re.compile(
+    r"\b(?:(?:add(?:s|ed|ing)?|ma(?:de|kes?|king)|t(?:akes?|aken|aking|ook)) up|fall(?:s|ing)? due|up to)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -206,7 +215,8 @@ def asked_numbers(
     kinds = [_kind(text, q, rows, alone=len(numbers) == 1) for q in numbers]
     ends = _base(said, kinds, (*rows, *columns))
     plain = [q for n, q in enumerate(numbers) if n != ends]
-    when = _when(said, plain, ends)
+    compared = [kinds[numbers.index(q)] in ("change", "difference", "ratio") for q in plain]
+    when = _when(said, plain, ends, all(compared))
     if when is None:
         return []
     in_order = _rows_in_order(said, plain, rows)
@@ -215,7 +225,7 @@ def asked_numbers(
         near = next(said.text[a:b] for a, b in bounds if a <= q.start < b)
         row = in_order[n] if in_order else None
         before = numbers[ends] if ends is not None and q is plain[0] else None
-        changed = kinds[numbers.index(q)] in ("change", "difference")
+        changed = compared[n]
         base = _earliest(said.times) if before is not None or changed else None
         if changed and period is not None and period.year and _BASE.search(said.text, 0, period.start):
             base, period = period, replace(period, year=period.year + 1)
@@ -251,6 +261,8 @@ def _kind(text: str, quantity: Quantity, rows: Sequence[tuple[str, ...]], *, alo
         return "sum"
     if quantity.unit == "%" and SHARE.search(text):
         return "share"
+    if quantity.unit == "times":
+        return "ratio"
     if not _is_change(text, quantity) or _TO.search(text, 0, quantity.start):
         return "value"
     return "change" if quantity.unit == "%" else "difference"
@@ -261,14 +273,20 @@ def _base(said: TableStatement, kinds: Sequence[Kind], labels: Sequence[tuple[st
 
     One under a label of its own is none: 7 of "income of 9 against costs of 7".
     """
-    values = [n for n, kind in enumerate(kinds) if kind == "value"]
-    if len(values) != 2 or said.numbers[values[0]].unit != said.numbers[values[1]].unit:
+    values = [n for n, kind in enumerate(kinds) if kind in ("value", "share")]
+    if (
+        len(values) != 2
+        or kinds[values[0]] != kinds[values[1]]
+        or said.numbers[values[0]].unit != said.numbers[values[1]].unit
+    ):
         return None
     first, second = (said.numbers[n] for n in values)
     between, before = said.text[first.end : second.start], said.text[max(0, first.start - 48) : first.start]
     risen = _FROM.search(before) and re.search(r"\bto\b", between, re.IGNORECASE)
     if risen or re.match(r"\s*\S{0,3}?\s?(?:에서|から)", between):
         return values[0]
+    if _BACK.search(between) and re.match(r"\s*\S{0,2}?\s?(?:에서|보다|から|より)", said.text[second.end :]):
+        return values[1]
     if not _COMPARED_WITH.search(between) or _FOR.search(said.text[second.end :]):
         return None
     one, other = TableStatement(said.text[: first.start]), TableStatement(between)
@@ -277,11 +295,12 @@ def _base(said: TableStatement, kinds: Sequence[Kind], labels: Sequence[tuple[st
 
 
 def _when(
-    said: TableStatement, numbers: Sequence[Quantity], ends: int | None
+    said: TableStatement, numbers: Sequence[Quantity], ends: int | None, compared: bool
 ) -> list[StatedTime | None] | None:
     """Return the time of each number: the only one, one each in order, or the one in its clause.
 
-    The only one is not theirs where it follows the number at `ends`, with which another is compared.
+    The only one is not theirs where it follows the number at `ends`, with which another is compared. Where
+    all are `compared`, two times are those that they lie between.
     """
     told = [p for p in said.times if p.year or p.month or p.quarter or p.months]
     back = [
@@ -295,9 +314,9 @@ def _when(
         return [dated[0] if dated and not of_base else None] * len(numbers)
     if (ends is not None or back) and len(numbers) >= 1:
         return [latest_of(dated)] * len(numbers)
-    if len(dated) == len(numbers):
+    if len(dated) == len(numbers) and not (compared and len(dated) == 2):
         return list(dated)
-    if len(numbers) == 1 or way_of(said.text, None):
+    if len(numbers) == 1 or compared or way_of(said.text, None):
         return [latest_of(dated)] * len(numbers)
     return None
 
@@ -365,9 +384,25 @@ def way_of(claim: str, quantity: Quantity | None) -> int:
     return (1 if up else -1) if bool(up) != bool(down) else 0
 
 
+_THAN_WHAT = re.compile(
+    r"\bthan\b(?P<en>[^.;]{0,48})|(?P<ko>[^.,;]{0,16})보다|(?P<ja>[^。、；]{0,16})より", re.IGNORECASE
+)
+
+
+def compares_others(text: str) -> bool:
+    """Return True where a text compares with something that is no time: "more than Mac", not "than in 2022".
+
+    >>> [compares_others(said) for said in ("It rose more than Mac.", "It sold more than a year earlier.")]
+    [True, False]
+    """
+    told = [next(filter(None, match.groups()), "") for match in _THAN_WHAT.finditer(text)]
+    return any(not (periods(what) or quantities(what) or _BACK.search(what)) for what in told)
+
+
 def _is_change(claim: str, quantity: Quantity) -> bool:
     """Return True for a number that says by how much something differs: "by $1 million", "2% lower"."""
-    if quantity.unit == "%" and way_of(claim, quantity) and not SHARE.search(claim):
+    is_other = SHARE.search(claim) or SUPERLATIVE.search(claim)
+    if quantity.unit == "%" and way_of(claim, quantity) and not is_other:
         return True
     return bool(
         _THAN.match(claim, quantity.end) or (_BY.search(claim, 0, quantity.start) and way_of(claim, quantity))
@@ -412,6 +447,6 @@ def rest_of(text: str) -> frozenset[str]:
     bare = text
     for start, end in sorted(spans, reverse=True):
         bare = bare[:start] + " " * (end - start) + bare[end:]
-    for cue in (_SUM, SHARE, _WAYS, _WHOLE, SUPERLATIVE, _COMPARED, YEAR_ON_YEAR):
+    for cue in (_SUM, SHARE, _WAYS, _WHOLE, SUPERLATIVE, EACH, _COMPARED, YEAR_ON_YEAR):
         bare = cue.sub(" ", bare)
     return frozenset(w for w in content_words(bare) if w not in _TINY)

@@ -324,7 +324,7 @@ class Checker:
                     Span(number, unit.start, unit.end)
                 ):
                     continue
-                made = exchanges_of_value(claim, unit)
+                made = exchanges_of_value(claim, unit, text.units)
                 found = [self._with_value(claim, number, unit, exchange) for exchange in made]
                 differing = [one for one in found if one is not None]
                 if len(differing) == 1:

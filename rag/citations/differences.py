@@ -4,12 +4,16 @@ Only a number or a time is told so. A sentence that seems to deny a true stateme
 as often another sentence: of 880 sentences of people's answers (MTRAG clapnq) 4 % would be told to differ.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.citations.quantities import Quantity, StatedTime, same_unit, states
 from rag.citations.sentence import Sentence
 
+_BEFORE = re.compile(r"([^\W\d_]+)\W{0,3}\Z")
+_AFTER = re.compile(r"\W{0,2}([A-Za-z\u00c0-\u024f]+|[^\W\d_a-zA-Z])")
+ON_SUBJECT = 0.2  # least share of a claim's words in a sentence that may be about the same
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
@@ -30,8 +34,10 @@ class Exchange:
         return text[: self.start] + self.words + text[self.end :]
 
 
-def exchanges_of_value(claim: Sentence, source: Sentence) -> list[Exchange]:
+def exchanges_of_value(claim: Sentence, source: Sentence, passage: Sequence[Sentence] = ()) -> list[Exchange]:
     """Return what a source may say in the place of the one number or time of a claim that it does not state.
+
+    None for a time that another sentence of the passage states on the claim's subject.
 
     >>> told = Sentence("It opens on 4 May for a fee of £8.", 0, 34)
     >>> [one.words for one in exchanges_of_value(Sentence("It has a fee of £9.", 0, 19), told)]
@@ -44,7 +50,7 @@ def exchanges_of_value(claim: Sentence, source: Sentence) -> list[Exchange]:
     found: Sequence[tuple[Quantity, Quantity] | tuple[StatedTime, StatedTime]] = []
     if len(numbers) == 1 and not times:
         found = [(numbers[0], other) for other in _other_numbers(claim, source, numbers[0])]
-    elif len(times) == 1 and not numbers:
+    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], passage):
         found = [(times[0], other) for other in _other_times(claim, source, times[0])]
     if len(found) > MOST_OTHERS:
         return []
@@ -53,7 +59,21 @@ def exchanges_of_value(claim: Sentence, source: Sentence) -> list[Exchange]:
 
 def _other_numbers(claim: Sentence, source: Sentence, own: Quantity) -> list[Quantity]:
     left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities)]
-    return [p for p in left if p.bound == own.bound and same_unit(own.unit, p.unit)]
+    alike = [p for p in left if p.bound == own.bound and same_unit(own.unit, p.unit)]
+    return [p for p in alike if own.unit or p.unit or _beside(claim, own) & _beside(source, p)]
+
+
+def _beside(sentence: Sentence, number: Quantity) -> frozenset[str]:
+    """Return what stands next to a number without a unit, which tells what it counts: "rooms", "時"."""
+    before, after = _BEFORE.search(sentence.text, 0, number.start), _AFTER.match(sentence.text, number.end)
+    return frozenset(found[1].casefold() for found in (before, after) if found)
+
+
+def _is_stated(claim: Sentence, own: StatedTime, passage: Sequence[Sentence]) -> bool:
+    return any(
+        claim.share(unit.words) >= ON_SUBJECT and any(states(period, own) for period in unit.periods)
+        for unit in passage
+    )
 
 
 def _other_times(claim: Sentence, source: Sentence, own: StatedTime) -> list[StatedTime]:

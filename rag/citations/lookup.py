@@ -12,11 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import pairwise
 from math import fsum
 from types import MappingProxyType
 
-from rag.citations.arithmetic import multiple
+from rag.citations.arithmetic import is_multiple, multiple
 from rag.citations.asked import (
+    EACH,
     SHARE,
     SUPERLATIVE,
     TOTALS,
@@ -29,6 +31,7 @@ from rag.citations.asked import (
     TableText,
     asked_numbers,
     blanked,
+    compares_others,
     fold,
     latest_of,
     place_of,
@@ -198,7 +201,8 @@ class TableLookup:
         said.of_rows = [time for time in said.times if self._is_of_row(said, time, here)]
         said.times = [time for time in said.times if time not in said.of_rows]
         if not said.numbers:
-            return self._compared(said, here)
+            return self._multiple(said, here) or self._compared(said, here)
+        said.numbers = [q for q in said.numbers if not _is_between(q, said.times)] or said.numbers
         columns = {p.beside for p in here if p.beside}
         asked = asked_numbers(said, self._full_rows(said, here), columns)
         return self._all(said, [self._answer(said, one, here, asked) for one in asked]) if asked else None
@@ -225,6 +229,8 @@ class TableLookup:
             return None
         if len(left) + len(left & said.names) > SPARE:
             return None
+        if EACH.search(said.text) and not any(self._moves_steadily(said, placed) for placed in used):
+            return None
         spans = tuple(dict.fromkeys(span for one in known for span in one.reading.spans))
         told = "; ".join(dict.fromkeys(one.reading.calculation for one in known if one.reading.calculation))
         return Reading(True, spans, calculation=told)
@@ -245,7 +251,13 @@ class TableLookup:
         if asked.kind == "sum":
             return self._summed(said, asked, here)
         if asked.kind == "share":
-            return self._shared(said, asked, here, every) or self._one(said, asked, here, every)
+            written = self._one(said, asked, here, every)
+            if written is not None and _names_all(said, written.used[0].beside):
+                return written
+            shared = self._shared(said, asked, here, every)
+            return shared if written is None or not written.reading.holds else written
+        if asked.kind == "ratio":
+            return self._as_ratio(said, asked, here, every)
         if asked.kind in ("change", "difference"):
             return self._changed(said, asked, here, every)
         apart = (
@@ -404,7 +416,12 @@ class TableLookup:
         if len(held) < len(best) and len({(p.row, p.beside) for p in best}) > 1:
             return None
         if not held:
-            differs = not sure and len(best) == 1 and self._is_sure(said, asked, best[0], able)
+            differs = (
+                not sure
+                and len(best) == 1
+                and self._is_sure(said, asked, best[0], able)
+                and not self._is_calculated(asked.quantity, best[0])
+            )
             return (
                 _Found(Reading(False, (_row(best[0]),), said=_written(best[0].cell)), best)
                 if differs
@@ -422,10 +439,10 @@ class TableLookup:
         `able` are the cells that may be meant by their unit. A row with only a time for a label is named by its time, and its cell by the column.
         """
         label = placed.row or (placed.beside if asked.period is not None and placed.cell.periods else ())
-        named = len(said.named(label)) == len(label) > 0
+        so_far = TableStatement(said.text[: said.text.find(asked.near) + len(asked.near)])
+        named = _names_all(so_far, label)  # a later label is of a later number
         is_total = label == ("total",)  # which names no table: its column, or unit and every word must
         stated = placed.cell.quantity.unit == asked.quantity.unit != "" or said.named(placed.beside)
-        so_far = TableStatement(said.text[: said.text.find(asked.near) + len(asked.near)])
         return (
             named
             and len(placed.lacks(rest_of(asked.near))) <= SPARE
@@ -435,6 +452,19 @@ class TableLookup:
             and not _may_be_scaled(asked.quantity, placed.cell)
             and (len(so_far.named(placed.beside)) == len(placed.beside) or not self._has_others(placed, able))
         )
+
+    def _is_calculated(self, quantity: Quantity, placed: _Placed) -> bool:
+        """Return True where a number is a difference, a rate or a share of the named cell, so no other value."""
+        own = placed.cell.quantity
+        column = [p for p in self._cells if _same_column(p, placed)]
+        for other in (*_series(placed, self._cells), *(p for p in column if _TOTAL.match(p.cell.row))):
+            base = other.cell.quantity
+            moved = [own.value - base.value] if same_unit(quantity.unit, own.unit) else []
+            rates = [(own.value - base.value) / base.value, own.value / base.value] if base.value else []
+            told = [*moved, *(rate * 100 for rate in rates if quantity.unit == "%" != own.unit)]
+            if any(quantity.fits(replace(own, value=one, unit=quantity.unit, bound="")) for one in told):
+                return True
+        return False
 
     @staticmethod
     def _has_others(placed: _Placed, able: Sequence[_Placed]) -> bool:
@@ -451,7 +481,8 @@ class TableLookup:
         self, said: TableStatement, asked: AskedNumber, held: Sequence[_Placed], here: Sequence[_Placed]
     ) -> "_Found | None":
         """Return the reading of a number with the one before it, where it is told or a direction is."""
-        way = way_of(_without(said.text if asked.before else asked.near, held[0]), None)
+        is_most = asked.before is None and SUPERLATIVE.search(asked.near)  # "the most" is no rise
+        way = 0 if is_most else way_of(_without(said.text if asked.before else asked.near, held[0]), None)
         times = multiple(asked.near)
         if asked.before is None and not way and times is None:
             return _Found(Reading(True, (_row(held[0]),)), [held[0]])
@@ -467,6 +498,8 @@ class TableLookup:
             if times is not None and not times.is_of(now.cell.quantity.value, before.cell.quantity.value):
                 return None
             if way and moved and (moved > 0) != (way > 0) and not _LOSS.search(said.text):
+                if compares_others(said.text):
+                    return None
                 told = f"{_written(before.cell)} → {_written(now.cell)}"
                 return _Found(Reading(False, (_row(now),), said=told), [now])
             return _Found(Reading(True, (_row(now),)), [now, before])
@@ -479,13 +512,7 @@ class TableLookup:
 
         Where the times are the labels of the rows, it is the cell of the same column.
         """
-        table = [p for p in here if p.table == now.table and p is not now and p.is_value]
-        row = [
-            p
-            for p in table
-            if p.cell.row_start == now.cell.row_start or (not now.row and not p.row and _same_series(p, now))
-        ]
-        row = [p for p in row if p.cell.quantity.unit == now.cell.quantity.unit and p.beside == now.beside]
+        row = _series(now, here)
         told = now.cell.periods[0] if now.cell.periods else None
         if told is None or not told.year:
             return None
@@ -494,6 +521,16 @@ class TableLookup:
         exact = [p for p in same if p.cell.periods[0].year == year]
         earlier = [p for p in same if _day(p.cell.periods[0]) < _day(told)]
         return exact[0] if exact else earlier[0] if len(earlier) == 1 and not (base and base.year) else None
+
+    def _moves_steadily(self, said: TableStatement, placed: _Placed) -> bool:
+        """Return True where the numbers of a row move the stated way from each time to the next."""
+        series = [p for p in (placed, *_series(placed, self._cells)) if p.cell.periods]
+        years = [time.year for time in said.times if time.year]
+        within = [p for p in series if len(years) < 2 or min(years) <= p.cell.periods[0].year <= max(years)]
+        ordered = sorted(within, key=lambda p: _day(p.cell.periods[0]))
+        moves = [_moved(one.cell, other.cell) for one, other in pairwise(ordered)]
+        way = way_of(_without(said.text, placed), None)
+        return way != 0 and len(moves) > 1 and all(move * way > 0 for move in moves)
 
     def _is_extreme(self, near: str, placed: _Placed, here: Sequence[_Placed]) -> bool:
         """Return True where no row of a column has a greater number, or a smaller one where that is said."""
@@ -507,6 +544,15 @@ class TableLookup:
         return cell.quantity.value == (min(column) if _LEAST.search(near) else max(column))
 
     # A comparison without a number
+    def _multiple(self, said: TableStatement, here: Sequence[_Placed]) -> Reading | None:
+        """Return the reading of a row that is said to be twice another, or half of it."""
+        times = multiple(said.text)
+        rows = self._full_rows(said, here)
+        if times is None or len(rows) != 2:
+            return None
+        asked = AskedNumber(times.quantity, said.text, "ratio", latest_of(said.times))
+        return self._all(said, [self._as_ratio(said, asked, here, [asked])])
+
     def _compared(self, said: TableStatement, here: Sequence[_Placed]) -> Reading | None:
         """Return the reading of rows that are said to rise or fall, each with a direction in its clause."""
         found: list[_Found | None] = []
@@ -561,14 +607,7 @@ class TableLookup:
         percent: bool,
     ) -> "_Found | None":
         """Return the reading of a number as the difference of two rows in one column, where it is that."""
-        cells = self._at(asked.period, [p for p in here if p.is_value and p.row in rows])
-        latest = cells if asked.period is not None else _latest_of(cells)
-        pairs = [
-            (one, other)
-            for one in latest
-            for other in latest
-            if (one.row, other.row) == tuple(rows) and _same_column(one, other)
-        ]
+        pairs = self._pairs(rows, asked, [p for p in here if p.is_value])
         read = [_difference(asked.quantity, *pair, way, percent=percent) for pair in pairs]
         return next((one for one in read if one is not None and one.reading.holds), None)
 
@@ -596,16 +635,62 @@ class TableLookup:
             parts = self._best(said, replace(asked, row=rows[0]), values, every)
         else:
             parts = self._best(said, replace(asked, near=part_text), values, [])
-        for part in parts if len({(p.row, p.cell.section) for p in parts}) == 1 else ():
-            whole = self._whole(said, rows, part, [p for p in values if _same_column(p, part)])
-            if whole is not None and whole.cell.quantity.value:
+        wholes = [
+            self._whole(said, rows, part, [p for p in values if _same_column(p, part)]) for part in parts
+        ]
+        pairs = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole is not None]
+        named = [pair for pair in pairs if len(rows) == 2 and pair[1].row == rows[1]]
+        pairs = named or pairs
+        for part, whole in pairs if len({(p.row, p.cell.section) for p, _ in pairs}) == 1 else ():
+            if 0 < part.cell.quantity.value <= whole.cell.quantity.value:
                 value = part.cell.quantity.value / whole.cell.quantity.value * 100
                 told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
                 got = replace(asked.quantity, value=value, bound="")
                 found = _result(asked.quantity, got, [part, whole], told)
-                sure = found.reading.holds or len(_left_by(said, found.used)) <= SPARE
+                spare = SPARE if _names_all(said, whole.row) else 0
+                sure = found.reading.holds or len(_left_by(said, found.used)) <= spare
                 return found if sure else None
         return None
+
+    def _as_ratio(
+        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
+    ) -> "_Found | None":
+        """Return the reading of "1.5 times" as a cell in another of its row or column, where it is that."""
+        rows = self._full_rows(said, here)
+        values = [p for p in here if p.is_value]
+        if len(rows) == 2:
+            found = self._pairs(rows, asked, values)
+            fits = [(len(said.named(one.beside)), -len(one.beside)) for one, _ in found]
+            pairs = [pair for pair, fit in zip(found, fits, strict=True) if fit == max(fits)]
+        else:
+            best = self._best(said, asked, values, every)
+            best = best if asked.period is not None else _latest_of(best)
+            pairs = [(one, other) for one in best if (other := self._before(one, here, asked.before_period))]
+        held = [
+            pair
+            for pair in pairs
+            if is_multiple(asked.quantity, *(placed.cell.quantity.value for placed in pair))
+        ]
+        if len(pairs) != 1 or not held:
+            return None
+        now, then = (placed.cell for placed in held[0])
+        told = f"{_written(now)} / {_written(then)} = {now.quantity.value / then.quantity.value:.2f}"
+        spans = tuple(dict.fromkeys(map(_row, held[0])))
+        return _Found(Reading(True, spans, calculation=told), held[0])
+
+    def _pairs(
+        self, rows: Sequence[tuple[str, ...]], asked: AskedNumber, values: Sequence[_Placed]
+    ) -> list[tuple[_Placed, _Placed]]:
+        """Return the cells of two rows that stand in one column of a time, by default of the latest."""
+        cells = self._at(asked.period, [p for p in values if p.row in rows])
+        latest = cells if asked.period is not None else _latest_of(cells)
+        pairs = [
+            (one, other)
+            for one in latest
+            for other in latest
+            if (one.row, other.row) == tuple(rows) and _same_column(one, other)
+        ]
+        return [(one, other) for one, other in pairs if one.beside == other.beside] or pairs
 
     def _whole(
         self, said: TableStatement, rows: Sequence[tuple[str, ...]], part: _Placed, column: Sequence[_Placed]
@@ -617,7 +702,7 @@ class TableLookup:
             p
             for p in column
             if p.row == part.row and p.cell.section != part.cell.section
-            and _label_words(p.cell.section) and len(said.named(_label_words(p.cell.section))) == len(_label_words(p.cell.section))
+            and _names_all(said, _label_words(p.cell.section))
         ]  # fmt: skip
         near = sorted(
             totals,
@@ -667,6 +752,10 @@ class _Found:
     used: Sequence[_Placed]
 
 
+def _names_all(said: TableStatement, label: Sequence[str]) -> bool:
+    return len(said.named(label)) == len(label) > 0
+
+
 def _weights(placed: Sequence[_Placed]) -> dict[tuple[int, int], Counter[str] | Mapping[str, float]]:
     """Return by table how much each label's word tells its cells apart: 0 for a word of all."""
     sizes = Counter(p.table for p in placed)
@@ -705,6 +794,17 @@ def _day(period: StatedTime) -> tuple[int, int, int]:
     return period.year, period.month, period.day
 
 
+def _series(now: _Placed, here: Sequence[_Placed]) -> list[_Placed]:
+    """Return the other cells of a row with its unit and headers; of a column where its rows are times."""
+    table = (p for p in here if p.table == now.table and p is not now and p.is_value)
+    row = (
+        p
+        for p in table
+        if p.cell.row_start == now.cell.row_start or (not now.row and not p.row and _same_series(p, now))
+    )
+    return [p for p in row if p.cell.quantity.unit == now.cell.quantity.unit and p.beside == now.beside]
+
+
 def _alone_in_unit(placed: _Placed, found: Sequence[_Placed]) -> bool:
     """Return True for the only cell of a column with its unit, which then says what it is."""
     unit = placed.cell.quantity.unit
@@ -714,6 +814,12 @@ def _alone_in_unit(placed: _Placed, found: Sequence[_Placed]) -> bool:
 
 def _states(text: str, time: StatedTime) -> bool:
     return any((p.year, p.month, p.day) == (time.year, time.month, time.day) for p in periods(text))
+
+
+def _is_between(quantity: Quantity, times: Sequence[StatedTime]) -> bool:
+    """Return True for the years between two that a statement names: "in the 3 years from 2022 to 2025"."""
+    years = {time.year for time in times if time.year}
+    return len(years) == 2 and quantity.unit == "yr" and quantity.value == max(years) - min(years)
 
 
 def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:

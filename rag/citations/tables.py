@@ -127,10 +127,25 @@ def cells(text: str, above: str = "", about: str = "") -> tuple[TableCell, ...]:
             rows = list(_markdown(head, lines[at + 2 : end], before, (above, about), table))
         else:
             end, rows = _loose(lines, at, (above, about), table)
-        found += rows
+        found += _with_percents(rows)
         table += bool(rows)
         at = max(end, at + 1)
     return tuple(found[:MOST_CELLS])
+
+
+MOST_PERCENT = 1000  # value below which a number without a sign may be one of per cent
+
+
+def _with_percents(found: Sequence[TableCell]) -> Iterator[TableCell]:
+    """Yield cells with the per cent sign that only the first number of a section's column has."""
+    first: dict[tuple[str, str], bool] = {}
+    for cell in found:
+        written = cell.written
+        is_percent = first.setdefault((cell.section, cell.column), written.unit == "%")
+        if is_percent and cell.section and not written.unit and abs(written.value) < MOST_PERCENT:
+            written = replace(written, unit="%")
+            cell = replace(cell, quantity=written, written=written)
+        yield cell
 
 
 @dataclass(frozen=True)

@@ -374,8 +374,8 @@ def test_a_claim_that_one_other_time_would_verify_differs_by_it(claim: str, said
 )
 def test_the_number_of_a_provision_states_nothing(claim: str, said: str):
     text = (
-        "第5条 終業時刻は22時とする。\n\n7. Invoices are due within 45 days.\n\nSection 4: The fee is 9 euros.\n\n"
-        "제3조 연차는 15일로 한다."
+        "第5条 終業時刻は22時とする。\n\n7. Invoices are due within 45 days.\n\n"
+        "Section 4: The fee is 9 euros.\n\n제3조 연차는 15일로 한다."
     )
     found = Checker([passage(text)]).check(claim)
     assert (found.status, found.said) == ("differs", said)

@@ -418,6 +418,61 @@ MONTHS = "## 来館者数（人）\n\n| 月 | 大人 | 子ども |\n|---|---|---
 VISITORS = "(단위: 명)\n\n| 지점 | 2022년 | 2023년 |\n|---|---|---|\n| 본관 | 5,120 | 6,340 |\n| 서부분관 | 1,450 | 1,720 |"
 
 
+MILLS = """Output and waste of the mills
+
+| | 2021 | 2022 | 2023 |
+|---|---|---|---|
+| Output: | | | |
+| North mill | 120 | 150 | 180 |
+| South mill | 90 | 80 | 60 |
+| Total output | 210 | 230 | 240 |
+| Share of waste: | | | |
+| North mill | 4.0 % | 3.5 % | 2.5 % |
+| South mill | 5.0 | 5.2 | 6.1 |
+"""
+LENT = "| 月 | 入館者数（人） | 貸出冊数（冊） |\n|---|---|---|\n| 4月 | 18,400 | 31,250 |\n| 5月 | 19,760 | 33,800 |\n| 8月 | 27,440 | 45,080 |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "holds"),
+    [
+        (MILLS, "Output of the north mill grew each year from 2021 to 2023, reaching 180 in 2023.", True),
+        (MILLS, "The south mill's output fell every year between 2021 and 2023, to 60 in 2023.", True),
+        (MILLS, "The share of waste of the north mill rose each year to 2.5% in 2023.", False),
+        (MILLS, "In 2023 the output of the north mill was three times that of the south mill.", True),
+        (MILLS, "In 2023 the output of the north mill was twice that of the south mill.", None),
+        (MILLS, "The output of the north mill grew 1.5 times in the 2 years from 2021 to 2023.", True),
+        (MILLS, "The output of the north mill grew 1.2 times in the 2 years from 2021 to 2023.", None),
+        (MILLS, "The north mill made up 75% of total output in 2023.", True),
+        (MILLS, "The share of waste of the south mill was 6.1% in 2023, up from 5.2% in 2022.", True),
+        (MILLS, "Output of the south mill was 20 lower in 2023 than in 2022.", True),
+        (MILLS, "Total output rose by 30, or 14%, between 2021 and 2023.", True),
+        (MILLS, "In 2023 the north mill alone had more output than the south mill ever had.", None),
+        (LENT, "貸出冊数が最も多かったのは8月で、4万5,080冊だった。", True),
+        (LENT, "貸出冊数が最も多かったのは5月で、3万3,800冊だった。", None),
+        (LENT, "5月の貸出冊数は3万1,250冊だった。", False),
+        (LENT, "8月の入館者数は2万7,440人で、前年の1万9,760人から増えた。", None),
+    ],
+)
+def test_what_follows_from_several_cells_is_read(text: str, claim: str, holds: bool | None):
+    found = read(claim, text)
+    assert (found and found.holds) == holds
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        (MILLS, "The north mill ships 45 by rail, and its output was 180 in 2023."),  # the label comes later
+        (MILLS, "The north mill took up 75% of total output in 2023."),
+        (MILLS, "Output of the north mill came to 180 in 2023, against 150 a year before."),
+        (MILLS, "The south mill gave 12% of all fibre in 2023."),
+    ],
+)
+def test_a_true_statement_differs_from_no_other_cell(text: str, claim: str):
+    found = read(claim, text)
+    assert found is None or found.holds
+
+
 @pytest.mark.parametrize(
     ("text", "claim", "holds"),
     [
