@@ -13,6 +13,7 @@ from rag.citations.sentence import Sentence
 
 _BEFORE = re.compile(r"([^\W\d_]+)\W{0,3}\Z")
 _AFTER = re.compile(r"\W{0,2}([A-Za-z\u00c0-\u024f]+|[^\W\d_a-zA-Z])")
+_LIMIT = re.compile(r"\s?(부터|까지|から|まで)")
 ON_SUBJECT = 0.2  # least share of a claim's words in a sentence that may be about the same
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
@@ -60,7 +61,14 @@ def exchanges_of_value(claim: Sentence, source: Sentence, passage: Sequence[Sent
 def _other_numbers(claim: Sentence, source: Sentence, own: Quantity) -> list[Quantity]:
     left = [p for p in source.quantities if not any(q.fits(p) for q in claim.quantities)]
     alike = [p for p in left if p.bound == own.bound and same_unit(own.unit, p.unit)]
+    alike = [p for p in alike if _limit(claim, own) == _limit(source, p)]
     return [p for p in alike if own.unit or p.unit or _beside(claim, own) & _beside(source, p)]
+
+
+def _limit(sentence: Sentence, number: Quantity) -> str:
+    """Return the particle that makes a number a beginning or an end: 1일부터, 5日まで."""
+    found = _LIMIT.match(sentence.text, number.end)
+    return found[1] if found else ""
 
 
 def _beside(sentence: Sentence, number: Quantity) -> frozenset[str]:

@@ -362,6 +362,14 @@ def test_a_claim_that_one_other_time_would_verify_differs_by_it(claim: str, said
     assert (found.said, found.status == "differs") == (said, bool(said))
 
 
+def test_a_number_that_bounds_or_counts_another_thing_is_no_value_in_its_place():
+    pay = "임금은 매월 1일부터 말일까지를 계산기간으로 하여 당월 25일에 지급한다."
+    court = "Proposition 36 Court starts, and the drug court holds a graduation and a reunion."
+    found = Checker([passage(pay), passage(court)])
+    assert found.check("임금은 매월 21일에 지급합니다.").status != "differs"
+    assert found.check("Two drug court holds a graduation and a reunion.").status != "differs"
+
+
 @pytest.mark.parametrize(
     ("claim", "said"),
     [
