@@ -114,7 +114,10 @@ COSTS = {
 FEW_WORDS = 6
 NOT_CALCULATED = ("name", "rate", "denial", "quantifier", "mode", "condition", "role")
 """Contradictions that a calculated number does not explain."""
-_COPULA = re.compile(r"(?:이다|입니다|이에요|예요|である|です)[.。!?！？ ]*\Z")
+_COPULA = re.compile(
+    r"(?:이다|입니다|이에요|예요|이었다|(?<!하)였다|이었습니다|(?<!하)였습니다"
+    r"|である|です|でした|であった|だった|だ)[.。!?！？ ]*\Z"
+)
 _TOPIC = re.compile(r"[가-힣](?:은|는|이|가) |[はが]")
 _DIGIT_BEFORE = re.compile(r"[\d만억조万億兆][\s,]*\Z")
 _UNSAID_TIME = re.compile(
@@ -535,6 +538,7 @@ class _ParsedPassage:
         self.folded: NormalizedText = normalize_with_offsets(passage.text)
         self.units = [Sentence(self.text[start:end], start, end) for start, end in sentences(passage.text)]
         self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
+        self._year = _year_of(passage)
 
     def evidence(
         self, claim: Sentence, number: int, least: float, tables: TableLookup | None = None
@@ -543,6 +547,7 @@ class _ParsedPassage:
 
         Rows of `tables` are no evidence.
         """
+        claim = _without_year(claim, self._year)
         verbatim = self._verbatim(claim) or self._with_other_ending(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
@@ -567,6 +572,7 @@ class _ParsedPassage:
 
         The shortest window that gives a number decides, so that no other numbers nearby are tried.
         """
+        claim = _without_year(claim, self._year)
         windows = [window for window in self._windows(claim) if window.share >= RELATED]
         for window in sorted(windows, key=lambda window: (len(window.units), -window.share)):
             begin, end = window.units[0].start, window.units[-1].end
@@ -680,6 +686,29 @@ def _rows_as_text(statement: str) -> list[str]:
 def _evidence(status: Status, number: int, window: _Window) -> Evidence:
     score = round(max(0.0, min(1.0, window.score)), 4)
     return Evidence(status, number, window.units[0].start, window.units[-1].end, score)
+
+
+def _year_of(passage: Passage) -> int:
+    """Return the one year that a passage's document is of, if the passage itself names none; else 0."""
+    if any(period.year for period in periods(passage.text)):
+        return 0
+    told = {period.year for period in periods(f"{passage.about} {passage.document.replace('_', ' ')}")}
+    years = told - {0}
+    return years.pop() if len(years) == 1 else 0
+
+
+def _without_year(claim: Sentence, year: int) -> Sentence:
+    """Return a claim that gives its months without the year of the document.
+
+    >>> _without_year(Sentence("Sales rose in May 2025.", 0, 0), 2025).text
+    'Sales rose in May.'
+    """
+    text = claim.text
+    for one in reversed(claim.periods):
+        if one.year == year and one.month:
+            bare = re.sub(rf"(?:,?\s)?(?<!\d){year}(?!\d)\s?[年년]?", "", text[one.start : one.end])
+            text = text[: one.start] + bare.lstrip("-/. ") + text[one.end :]
+    return claim if text == claim.text else Sentence(text, claim.start, claim.end)
 
 
 _TITLED = re.compile(r"\s?[A-Z][\w-]+")

@@ -17,7 +17,7 @@ _CLASSES = r"""
 all    : \b(?:(?<!almost )(?<!nearly )all|(?:every|each)(?=\s+\w)(?!\s(?:calendar\s)?(?:year|quarter|month|week|day|hour)\b)|always|entire(?:ly)?|any|whole|alle[nrs]?|jede[rnms]?|immer|tous|toutes|chaque|toujours|todos|todas|cada|siempre)\b|모든|모두|전부|항상|누구나|すべて|全て|全員|どれも|いずれも|常に|必ず|全部|所有|一律|总是|都是
 most   : \b(?:most(?! \w+(?:ed|ly)\b)|almost all|nearly all|majority|bulk|mostly|usually|typically|generally|meisten|mehrheit|plupart|mayoría)\b|대부분|대다수|주로|대체로|ほとんど|大半|大部分|大多数|主に|通常
 only   : \b(?:only|solely|exclusively|nur|lediglich|seulement|uniquement|solo|sólo|solamente|únicamente)\b|오직|뿐|에만|(?<=[가-힣])(?<!지)만(?:이|을|은)?\s|だけ|のみ|しか|唯一|仅|只有
-some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
+some   : \b(?:some|several|a few|certain|sometimes|einige|manche|certains|quelques|algunos|algunas|unos)\b|(?<!\d)일부|어떤|몇몇|때때로|一部|いくつか|ある(?:種|程度)|時々|有些|部分
 """
 _MODES = r"""
 possible : (?-i:\b(?:may|MAY)\b|\AMay\b(?!,?\s+\d))|\b(?:might|could|can(?:not)?|possibl[ey]|perhaps|potentially|kann|können|könnte\w*|möglich\w*|peut|peuvent|pourrai\w+|puede[n]?|podría[n]?)\b|수\s?(?:도\s)?(?:있|없)|가능|できる|できない|でき(?:ます|ません|た)|可能|かもしれ|得る|(?:て|で)も?(?:よい|良い|いい|構わない|かまわない)|可以|能够|也许

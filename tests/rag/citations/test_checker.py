@@ -21,8 +21,8 @@ TEXTS = [text for texts in PASSAGES.values() for text in texts]
 SPACED = [*PASSAGES["en"], *PASSAGES["ko"]]
 
 
-def passage(text: str) -> Passage:
-    return Passage("c", "d", "made.txt", "", None, "", 0, len(text), text)
+def passage(text: str, document: str = "made.txt") -> Passage:
+    return Passage("c", "d", document, "", None, "", 0, len(text), text)
 
 
 def verified(case: Case) -> bool:
@@ -360,6 +360,29 @@ def test_a_claim_that_one_other_time_would_verify_differs_by_it(claim: str, said
     )
     found = Checker([passage(text)]).check(claim)
     assert (found.said, found.status == "differs") == (said, bool(said))
+
+
+SALES, OF_2024 = "9月の全社売上は51,300千円。", "2024年、9月の全社売上は51,300千円。"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "status"),
+    [
+        ("2025年9月の全社売上は51,300千円でした。", SALES, "verified"),
+        ("2024年9月の全社売上は51,300千円でした。", SALES, "related"),
+        ("2025年9月の全社売上は51,300千円でした。", OF_2024, "related"),
+        ("The lift was repaired in May 2025.", "The lift was repaired in May.", "verified"),
+        ("The lift was repaired in May 2026.", "The lift was repaired in May.", "related"),
+    ],
+)
+def test_a_month_may_have_the_year_of_its_document(claim: str, text: str, status: str):
+    found = Checker([passage(text, "議事録_2025-10-15.md")]).check(claim)
+    assert found.status == status
+
+
+def test_from_the_first_day_is_no_part_of_them():
+    told = "임금은 매월 1일부터 계산하여 매월 25일에 지급한다."  # 일부: a part
+    assert Checker([passage(told)]).check("임금은 매월 25일에 지급합니다.").status == "verified"
 
 
 def test_a_number_that_bounds_or_counts_another_thing_is_no_value_in_its_place():
