@@ -321,13 +321,14 @@ class Checker:
     def _check_other_value(self, sentence: str, among: Collection[int] | None) -> Evidence | None:
         """Return the sentence that would verify a claim if one number or time were the sentence's own."""
         claim = Sentence(sentence, 0, len(sentence))
+        every = [unit for _, text in self._numbered(among) for unit in text.units]
         for number, text in self._numbered(among):
             for unit in text.units:
                 if claim.share(unit.words) < RELATED or self._tables.touches(
                     Span(number, unit.start, unit.end)
                 ):
                     continue
-                made = exchanges_of_value(claim, unit, text.units)
+                made = exchanges_of_value(claim, unit, every)
                 found = [self._with_value(claim, number, unit, exchange) for exchange in made]
                 differing = [one for one in found if one is not None]
                 if len(differing) == 1:

@@ -14,7 +14,7 @@ from rag.citations.sentence import Sentence
 _BEFORE = re.compile(r"([^\W\d_]+)\W{0,3}\Z")
 _AFTER = re.compile(r"\W{0,2}([A-Za-z\u00c0-\u024f]+|[^\W\d_a-zA-Z])")
 _LIMIT = re.compile(r"\s?(부터|까지|から|まで)")
-ON_SUBJECT = 0.2  # least share of a claim's words in a sentence that may be about the same
+ON_SUBJECT = 0.65  # least share of a claim's words in a sentence that may state its value
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
@@ -35,10 +35,10 @@ class Exchange:
         return text[: self.start] + self.words + text[self.end :]
 
 
-def exchanges_of_value(claim: Sentence, source: Sentence, passage: Sequence[Sentence] = ()) -> list[Exchange]:
+def exchanges_of_value(claim: Sentence, source: Sentence, every: Sequence[Sentence] = ()) -> list[Exchange]:
     """Return what a source may say in the place of the one number or time of a claim that it does not state.
 
-    None for a time that another sentence of the passage states on the claim's subject.
+    None for a value that another one of all sentences states on the claim's subject: a rule that was amended.
 
     >>> told = Sentence("It opens on 4 May for a fee of £8.", 0, 34)
     >>> [one.words for one in exchanges_of_value(Sentence("It has a fee of £9.", 0, 19), told)]
@@ -49,9 +49,9 @@ def exchanges_of_value(claim: Sentence, source: Sentence, passage: Sequence[Sent
     numbers = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
     times = [p for p in claim.periods if not any(states(other, p) for other in source.periods)]
     found: Sequence[tuple[Quantity, Quantity] | tuple[StatedTime, StatedTime]] = []
-    if len(numbers) == 1 and not times:
+    if len(numbers) == 1 and not times and not _is_stated(claim, numbers[0], every):
         found = [(numbers[0], other) for other in _other_numbers(claim, source, numbers[0])]
-    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], passage):
+    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], every):
         found = [(times[0], other) for other in _other_times(claim, source, times[0])]
     if len(found) > MOST_OTHERS:
         return []
@@ -77,11 +77,12 @@ def _beside(sentence: Sentence, number: Quantity) -> frozenset[str]:
     return frozenset(found[1].casefold() for found in (before, after) if found)
 
 
-def _is_stated(claim: Sentence, own: StatedTime, passage: Sequence[Sentence]) -> bool:
-    return any(
-        claim.share(unit.words) >= ON_SUBJECT and any(states(period, own) for period in unit.periods)
-        for unit in passage
-    )
+def _is_stated(claim: Sentence, own: Quantity | StatedTime, every: Sequence[Sentence]) -> bool:
+    """Return True where a sentence that shares words with a claim states its value."""
+    near = (unit for unit in every if claim.share(unit.words) >= ON_SUBJECT)
+    if isinstance(own, StatedTime):
+        return any(states(period, own) for unit in near for period in unit.periods)
+    return any(own.fits(other) for unit in near for other in unit.quantities)
 
 
 def _other_times(claim: Sentence, source: Sentence, own: StatedTime) -> list[StatedTime]:

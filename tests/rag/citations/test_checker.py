@@ -380,6 +380,15 @@ def test_a_month_may_have_the_year_of_its_document(claim: str, text: str, status
     assert found.status == status
 
 
+def test_what_an_amendment_says_differs_from_no_rule_before_it():
+    rule, amendment = "임금은 매월 25일에 지급한다.", "부칙 제2조 임금 지급일은 매월 21일로 한다."
+    assert Checker([passage(rule)]).check("임금은 매월 21일에 지급합니다.").status == "differs"
+    assert (
+        Checker([passage(rule), passage(amendment)]).check("임금은 매월 21일에 지급합니다.").status
+        != "differs"
+    )
+
+
 def test_from_the_first_day_is_no_part_of_them():
     told = "임금은 매월 1일부터 계산하여 매월 25일에 지급한다."  # 일부: a part
     assert Checker([passage(told)]).check("임금은 매월 25일에 지급합니다.").status == "verified"
