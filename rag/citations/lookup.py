@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from decimal import Decimal
 from itertools import pairwise
 from math import fsum
 from types import MappingProxyType
@@ -21,8 +20,6 @@ from rag.citations.asked import (
     EACH,
     SHARE,
     SUPERLATIVE,
-    TOTALS,
-    WORD,
     YEAR_ON_YEAR,
     AskedNumber,
     Reading,
@@ -32,13 +29,32 @@ from rag.citations.asked import (
     asked_numbers,
     blanked,
     compares_others,
-    fold,
     latest_of,
     place_of,
     rest_of,
     way_of,
 )
+from rag.citations.fiscal import calendar_quarter, ending_quarters, quarter_of
 from rag.citations.logic import is_hedged
+from rag.citations.placed_cells import (
+    LOSS,
+    TOTAL,
+    PlacedCell,
+    as_written,
+    day_of,
+    fits_cell,
+    in_same_column,
+    in_scale,
+    is_alone_in_unit,
+    is_comparable,
+    label_words,
+    latest_cells,
+    length_of,
+    may_be_scaled,
+    moved_by,
+    row_span,
+    series_of,
+)
 from rag.citations.quantities import (
     MEASURES,
     MONEY,
@@ -63,84 +79,13 @@ NOTHING: Mapping[int, Collection[str]] = MappingProxyType({})
 LONGEST_WORD = 40  # characters
 CLEAR = 0.05  # by which the labels of a cell must fit better than another's
 _WORD_BEFORE = re.compile(r"[^\W\d]+[\s-]?\Z")
-_FISCAL_END = re.compile(
-    r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
-    re.I,
-)
 _FISCAL = re.compile(r"(\bfiscal (?:year )?)((?:19|20)\d\d)\b", re.IGNORECASE)
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_SAME_METRIC = (
-    {"revenu", "sale", "turnov"},
-    {"매출", "순매출", "매출액", "순매출액"},
-    {"売上高", "売上", "純売上高", "収益"},
-)
-_TOTAL = re.compile(r"\s*(?:total|합계|총계|소계|총|전체|合計|総計|計|总计)", re.IGNORECASE)
 
 
-_LOSS = re.compile(r"\bloss(?:es)?\b|손실|적자|損失|赤字", re.IGNORECASE)
 _LEAST = re.compile(
     r"\b(?:least|lowest|smallest|shortest|fewest|driest|coldest|slowest)\b|작|적|낮|짧|최소|小さ|少な|低|短|最小",
     re.I,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    """Cell of a numbered passage with the words of its labels; `own` are the names of its document."""
-
-    number: int
-    cell: TableCell
-    own: frozenset[str]
-
-    @cached_property
-    def row(self) -> tuple[str, ...]:
-        return _label_words(self.cell.row)
-
-    @cached_property
-    def beside(self) -> tuple[str, ...]:
-        """Words of column and section that are not the row's."""
-        words = (*_label_words(self.cell.column), *_label_words(self.cell.section))
-        return tuple(dict.fromkeys(word for word in words if word not in self.row))
-
-    @cached_property
-    def told(self) -> frozenset[str]:
-        """Content words that say what the cell is."""
-        cell = self.cell
-        told = {*content_words(f"{cell.row} {cell.column} {cell.section} {cell.around}"), *self.own}
-        for same in _SAME_METRIC:
-            if same & told:
-                told |= same
-        return frozenset(told)
-
-    @property
-    def table(self) -> tuple[int, int]:
-        return self.number, self.cell.table
-
-    @property
-    def is_value(self) -> bool:
-        return not self.cell.is_change
-
-    def lacks(self, words: Iterable[str]) -> set[str]:
-        """Return the words that say something else than the cell's labels."""
-        return {
-            word
-            for word in words
-            if word not in self.told
-            and (word.isascii() or not any(word in one or one in word for one in self.told if len(one) > 1))
-        }
 
 
 class TableLookup:
@@ -162,7 +107,7 @@ class TableLookup:
             n: frozenset(about.get(n, ())).difference(labels) | frozenset(owners.get(n, ()))
             for n in (one.number for one in texts)
         }
-        self._cells = [_Placed(n, cell, own[n]) for n, cell in placed]
+        self._cells = [PlacedCell(n, cell, own[n]) for n, cell in placed]
         self._labels = " ".join({f"{c.row} | {c.column} | {c.section} |" for _, c in placed})
         self._texts = {one.number: one.text for one in texts}
         self._documents = {one.number: one.document for one in texts}
@@ -188,7 +133,7 @@ class TableLookup:
     def _quarters_of(self, document: str) -> dict[tuple[int, int], int]:
         own = [p for p in self._cells if self._documents[p.number] == document]
         texts = [self._texts[number] for number, name in self._documents.items() if name == document]
-        return _quarters(own, texts) if own else {}
+        return ending_quarters([time for one in own for time in one.cell.periods], texts) if own else {}
 
     # A statement in words
     def read(self, claim: str, among: Collection[int] | None = None) -> Reading | None:
@@ -235,7 +180,7 @@ class TableLookup:
         told = "; ".join(dict.fromkeys(one.reading.calculation for one in known if one.reading.calculation))
         return Reading(True, spans, calculation=told)
 
-    def _full_rows(self, said: TableStatement, here: Sequence[_Placed]) -> list[tuple[str, ...]]:
+    def _full_rows(self, said: TableStatement, here: Sequence[PlacedCell]) -> list[tuple[str, ...]]:
         """Return the row labels that a statement names in full, without those inside longer ones.
 
         They are in the statement's order; those that it gives by their initials are in the table's.
@@ -246,7 +191,11 @@ class TableLookup:
         return sorted(kept, key=lambda row: place_of(row, kept, said))
 
     def _answer(
-        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
+        self,
+        said: TableStatement,
+        asked: AskedNumber,
+        here: Sequence[PlacedCell],
+        every: Sequence[AskedNumber],
     ) -> "_Found | None":
         if asked.kind == "sum":
             return self._summed(said, asked, here)
@@ -271,8 +220,12 @@ class TableLookup:
 
     # Cells by their labels
     def _best(
-        self, said: TableStatement, asked: AskedNumber, found: Sequence[_Placed], every: Sequence[AskedNumber]
-    ) -> list[_Placed]:
+        self,
+        said: TableStatement,
+        asked: AskedNumber,
+        found: Sequence[PlacedCell],
+        every: Sequence[AskedNumber],
+    ) -> list[PlacedCell]:
         """Return the cells in a time whose labels a statement names best."""
         dated = self._at(asked.period, [p for p in found if asked.row in (None, p.row)])
         near = TableStatement(asked.near)
@@ -282,7 +235,7 @@ class TableLookup:
             p
             for p in dated
             if least[p.row] >= LEAST_LABEL
-            or (said.named(p.beside) and (p.row in ((), ("total",)) or _alone_in_unit(p, dated)))
+            or (said.named(p.beside) and (p.row in ((), ("total",)) or is_alone_in_unit(p, dated)))
         ]
         whole = {"".join(p.row) for p in able if len(said.named(p.row)) == len(p.row)}
         able = [p for p in able if not any("".join(p.row) in one and "".join(p.row) != one for one in whole)]
@@ -310,7 +263,7 @@ class TableLookup:
 
     def _cost(
         self,
-        placed: _Placed,
+        placed: PlacedCell,
         said: TableStatement,
         beside: Sequence[tuple[TableStatement, TableStatement]],
         words: tuple[Collection[str], Collection[str]],
@@ -335,7 +288,7 @@ class TableLookup:
                     cost += weights[word] * COSTS["label named elsewhere" if word in anywhere else missing]
         return cost
 
-    def _at(self, period: StatedTime | None, found: Sequence[_Placed]) -> list[_Placed]:
+    def _at(self, period: StatedTime | None, found: Sequence[PlacedCell]) -> list[PlacedCell]:
         """Return the cells of a period, those that state it first."""
         if period is None:
             return list(found)
@@ -343,7 +296,7 @@ class TableLookup:
         stated = [p for p in agreeing if any(one.year or not period.year for one in p.cell.periods)]
         return stated or agreeing
 
-    def _agrees(self, period: StatedTime, placed: _Placed) -> bool:
+    def _agrees(self, period: StatedTime, placed: PlacedCell) -> bool:
         cell = placed.cell
         told = cell.periods or tuple(periods(cell.around))
         if not told:
@@ -359,7 +312,7 @@ class TableLookup:
         fitting = (one for one in told if agree(period, one, quarter))
         return any(not period.year or one.year or not any(other.year for other in told) for one in fitting)
 
-    def _is_of_asked_year(self, said: TableStatement, asked: AskedNumber, placed: _Placed) -> bool:
+    def _is_of_asked_year(self, said: TableStatement, asked: AskedNumber, placed: PlacedCell) -> bool:
         """Return True unless a statement without a year asks for the prior year's column, or for another."""
         if asked.period is not None or asked.kind != "value" or not self._has_prior_year(placed):
             return True
@@ -369,11 +322,11 @@ class TableLookup:
         asks_prior = any(time.back for time in said.times) and not YEAR_ON_YEAR.search(said.text)
         return is_prior or not asks_prior
 
-    def _has_prior_year(self, placed: _Placed) -> bool:
+    def _has_prior_year(self, placed: PlacedCell) -> bool:
         """Return True where a column of a cell's table is headed "prior year"."""
         return any(one.back for p in self._cells if p.table == placed.table for one in p.cell.periods)
 
-    def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[_Placed]) -> bool:
+    def _is_of_row(self, said: TableStatement, time: StatedTime, here: Sequence[PlacedCell]) -> bool:
         """Return True for a time that only the text of a named row states: "opened on 2 May 1994"."""
         if not (time.year and time.month) or any(p.cell.periods and self._agrees(time, p) for p in here):
             return False
@@ -381,14 +334,14 @@ class TableLookup:
             self._share_named(said, p.row) >= LEAST_LABEL and _states(self._line(p), time) for p in here
         )
 
-    def _line(self, placed: _Placed) -> str:
+    def _line(self, placed: PlacedCell) -> str:
         return self._texts[placed.number][placed.cell.row_start : placed.cell.row_end]
 
     def _one(
         self,
         said: TableStatement,
         asked: AskedNumber,
-        here: Sequence[_Placed],
+        here: Sequence[PlacedCell],
         every: Sequence[AskedNumber],
         sure: bool = False,
     ) -> "_Found | None":
@@ -396,7 +349,7 @@ class TableLookup:
         fitting = [
             p
             for p in here
-            if _comparable(asked.quantity, said.text, p.cell)
+            if is_comparable(asked.quantity, said.text, p.cell)
             and (p.is_value or asked.kind == "change")
             and self._is_of_asked_year(said, asked, p)
         ]
@@ -407,12 +360,12 @@ class TableLookup:
         able = [*measured, *(p for p in fitting if p.table not in tables)]
         best = self._best(said, asked, able, every)
         if asked.period is None and not (sure and len(best) > 1):
-            latest = _latest_of(best)
-            earlier = [p for p in best if p not in latest and _fits(asked.quantity, p, asked.lead)]
+            latest = latest_cells(best)
+            earlier = [p for p in best if p not in latest and fits_cell(asked.quantity, p, asked.lead)]
             best = latest if asked.before is not None or not earlier else []
         if not best or (sure and len(best) > 1):
             return None
-        held = [p for p in best if _fits(asked.quantity, p, asked.lead)]
+        held = [p for p in best if fits_cell(asked.quantity, p, asked.lead)]
         if len(held) < len(best) and len({(p.row, p.beside) for p in best}) > 1:
             return None
         if not held:
@@ -423,7 +376,7 @@ class TableLookup:
                 and not self._is_calculated(asked.quantity, best[0])
             )
             return (
-                _Found(Reading(False, (_row(best[0]),), said=_written(best[0].cell)), best)
+                _Found(Reading(False, (row_span(best[0]),), said=as_written(best[0].cell)), best)
                 if differs
                 else None
             )
@@ -432,7 +385,7 @@ class TableLookup:
         return self._with_before(said, asked, held, here)
 
     def _is_sure(
-        self, said: TableStatement, asked: AskedNumber, placed: _Placed, able: Sequence[_Placed]
+        self, said: TableStatement, asked: AskedNumber, placed: PlacedCell, able: Sequence[PlacedCell]
     ) -> bool:
         """Return True where a statement names a cell, and no name is left over, so that another number differs.
 
@@ -449,15 +402,15 @@ class TableLookup:
             and len(placed.lacks(said.rest)) <= (0 if is_total else SPARE)
             and (stated or not is_total)
             and not placed.lacks(said.rest & said.names)
-            and not _may_be_scaled(asked.quantity, placed.cell)
+            and not may_be_scaled(asked.quantity, placed.cell)
             and (len(so_far.named(placed.beside)) == len(placed.beside) or not self._has_others(placed, able))
         )
 
-    def _is_calculated(self, quantity: Quantity, placed: _Placed) -> bool:
+    def _is_calculated(self, quantity: Quantity, placed: PlacedCell) -> bool:
         """Return True where a number is a difference, a rate or a share of the named cell, so no other value."""
         own = placed.cell.quantity
-        column = [p for p in self._cells if _same_column(p, placed)]
-        for other in (*_series(placed, self._cells), *(p for p in column if _TOTAL.match(p.cell.row))):
+        column = [p for p in self._cells if in_same_column(p, placed)]
+        for other in (*series_of(placed, self._cells), *(p for p in column if TOTAL.match(p.cell.row))):
             base = other.cell.quantity
             moved = [own.value - base.value] if same_unit(quantity.unit, own.unit) else []
             rates = [(own.value - base.value) / base.value, own.value / base.value] if base.value else []
@@ -467,7 +420,7 @@ class TableLookup:
         return False
 
     @staticmethod
-    def _has_others(placed: _Placed, able: Sequence[_Placed]) -> bool:
+    def _has_others(placed: PlacedCell, able: Sequence[PlacedCell]) -> bool:
         """Return True where a row has numbers of one time and unit in several columns: by region, by level."""
         cell = placed.cell
         return any(
@@ -478,73 +431,75 @@ class TableLookup:
         )  # fmt: skip
 
     def _with_before(
-        self, said: TableStatement, asked: AskedNumber, held: Sequence[_Placed], here: Sequence[_Placed]
+        self, said: TableStatement, asked: AskedNumber, held: Sequence[PlacedCell], here: Sequence[PlacedCell]
     ) -> "_Found | None":
         """Return the reading of a number with the one before it, where it is told or a direction is."""
         is_most = asked.before is None and SUPERLATIVE.search(asked.near)  # "the most" is no rise
         way = 0 if is_most else way_of(_without(said.text if asked.before else asked.near, held[0]), None)
         times = multiple(asked.near)
         if asked.before is None and not way and times is None:
-            return _Found(Reading(True, (_row(held[0]),)), [held[0]])
+            return _Found(Reading(True, (row_span(held[0]),)), [held[0]])
         for now in held:
             before = self._before(now, here, asked.before_period)
             if before is None:
                 continue
-            moved = _moved(before.cell, now.cell)
-            if asked.before is not None and not _fits(
+            moved = moved_by(before.cell, now.cell)
+            if asked.before is not None and not fits_cell(
                 asked.before, before, said.text[max(0, asked.before.start - 24) : asked.before.start]
             ):
-                return _Found(Reading(False, (_row(before),), said=_written(before.cell)), [now, before])
+                return _Found(
+                    Reading(False, (row_span(before),), said=as_written(before.cell)), [now, before]
+                )
             if times is not None and not times.is_of(now.cell.quantity.value, before.cell.quantity.value):
                 return None
-            if way and moved and (moved > 0) != (way > 0) and not _LOSS.search(said.text):
+            if way and moved and (moved > 0) != (way > 0) and not LOSS.search(said.text):
                 if compares_others(said.text):
                     return None
-                told = f"{_written(before.cell)} → {_written(now.cell)}"
-                return _Found(Reading(False, (_row(now),), said=told), [now])
-            return _Found(Reading(True, (_row(now),)), [now, before])
+                told = f"{as_written(before.cell)} → {as_written(now.cell)}"
+                return _Found(Reading(False, (row_span(now),), said=told), [now])
+            return _Found(Reading(True, (row_span(now),)), [now, before])
         return None
 
     def _before(
-        self, now: _Placed, here: Sequence[_Placed], base: StatedTime | None = None
-    ) -> _Placed | None:
+        self, now: PlacedCell, here: Sequence[PlacedCell], base: StatedTime | None = None
+    ) -> PlacedCell | None:
         """Return a row's cell of a base year, the year before, or the only other time.
 
         Where the times are the labels of the rows, it is the cell of the same column.
         """
-        row = _series(now, here)
+        row = series_of(now, here)
         told = now.cell.periods[0] if now.cell.periods else None
         if told is None or not told.year:
             return None
-        same = [p for p in row if p.cell.periods and _length(p.cell.periods[0]) == _length(told)]
+        same = [p for p in row if p.cell.periods and length_of(p.cell.periods[0]) == length_of(told)]
         year = base.year if base and base.year else told.year - 1
         exact = [p for p in same if p.cell.periods[0].year == year]
-        earlier = [p for p in same if _day(p.cell.periods[0]) < _day(told)]
+        earlier = [p for p in same if day_of(p.cell.periods[0]) < day_of(told)]
         return exact[0] if exact else earlier[0] if len(earlier) == 1 and not (base and base.year) else None
 
-    def _moves_steadily(self, said: TableStatement, placed: _Placed) -> bool:
+    def _moves_steadily(self, said: TableStatement, placed: PlacedCell) -> bool:
         """Return True where the numbers of a row move the stated way from each time to the next."""
-        series = [p for p in (placed, *_series(placed, self._cells)) if p.cell.periods]
+        series = [p for p in (placed, *series_of(placed, self._cells)) if p.cell.periods]
         years = [time.year for time in said.times if time.year]
         within = [p for p in series if len(years) < 2 or min(years) <= p.cell.periods[0].year <= max(years)]
-        ordered = sorted(within, key=lambda p: _day(p.cell.periods[0]))
-        moves = [_moved(one.cell, other.cell) for one, other in pairwise(ordered)]
+        ordered = sorted(within, key=lambda p: day_of(p.cell.periods[0]))
+        moves = [moved_by(one.cell, other.cell) for one, other in pairwise(ordered)]
         way = way_of(_without(said.text, placed), None)
         return way != 0 and len(moves) > 1 and all(move * way > 0 for move in moves)
 
-    def _is_extreme(self, near: str, placed: _Placed, here: Sequence[_Placed]) -> bool:
+    def _is_extreme(self, near: str, placed: PlacedCell, here: Sequence[PlacedCell]) -> bool:
         """Return True where no row of a column has a greater number, or a smaller one where that is said."""
         cell = placed.cell
         column = [
             p.cell.quantity.value
             for p in here
             if p.table == placed.table and (p.cell.column, p.cell.periods) == (cell.column, cell.periods)
-            and not _TOTAL.match(p.cell.row)
+            and not TOTAL.match(p.cell.row)
         ]  # fmt: skip
         return cell.quantity.value == (min(column) if _LEAST.search(near) else max(column))
 
     # A comparison without a number
-    def _multiple(self, said: TableStatement, here: Sequence[_Placed]) -> Reading | None:
+    def _multiple(self, said: TableStatement, here: Sequence[PlacedCell]) -> Reading | None:
         """Return the reading of a row that is said to be twice another, or half of it."""
         times = multiple(said.text)
         rows = self._full_rows(said, here)
@@ -553,7 +508,7 @@ class TableLookup:
         asked = AskedNumber(times.quantity, said.text, "ratio", latest_of(said.times))
         return self._all(said, [self._as_ratio(said, asked, here, [asked])])
 
-    def _compared(self, said: TableStatement, here: Sequence[_Placed]) -> Reading | None:
+    def _compared(self, said: TableStatement, here: Sequence[PlacedCell]) -> Reading | None:
         """Return the reading of rows that are said to rise or fall, each with a direction in its clause."""
         found: list[_Found | None] = []
         dated = [one for one in said.times if one.year or one.months or one.quarter]
@@ -565,7 +520,7 @@ class TableLookup:
             own = [one for one in periods(clause) if one.year or one.months or one.quarter] or dated
             nothing = Quantity(Decimal(0), "", Decimal(1), "", 0, 0)
             asked = AskedNumber(nothing, clause, period=latest_of(own), row=rows[0])
-            best = _latest_of(self._best(part, asked, [p for p in here if p.is_value], [asked]))
+            best = latest_cells(self._best(part, asked, [p for p in here if p.is_value], [asked]))
             if not own or not best or not way_of(_without(clause, best[0]), None):
                 return None
             found.append(self._with_before(part, asked, best, here))
@@ -573,22 +528,26 @@ class TableLookup:
 
     # Calculations
     def _changed(
-        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
+        self,
+        said: TableStatement,
+        asked: AskedNumber,
+        here: Sequence[PlacedCell],
+        every: Sequence[AskedNumber],
     ) -> "_Found | None":
         """Return the reading of a number as a change: the one of a column of changes, else calculated."""
         percent = asked.kind == "change"
         way = way_of(_without_rows(said, here), asked.quantity) or (-1 if asked.quantity.value < 0 else 1)
-        rows = [row for row in self._full_rows(said, here) if not _TOTAL.match(" ".join(row))]
+        rows = [row for row in self._full_rows(said, here) if not TOTAL.match(" ".join(row))]
         if len(rows) == 2 and len(said.numbers) == 1:
             return self._between(rows, asked, here, way, percent=percent)
         written = [p for p in here if p.cell.is_change and p.cell.quantity.unit == asked.quantity.unit]
         for placed in self._best(said, asked, written, every):
             value = placed.cell.quantity
             if asked.quantity.fits(value) and (not value.value or (value.value > 0) == (way > 0)):
-                return _Found(Reading(True, (_row(placed),)), [placed])
+                return _Found(Reading(True, (row_span(placed),)), [placed])
         values = [p for p in here if p.is_value and (not percent or p.cell.quantity.unit != "%")]
         best = self._best(said, asked, values, every)
-        best = best if asked.period is not None else _latest_of(best)
+        best = best if asked.period is not None else latest_cells(best)
         pairs = [(now, before) for now in best if (before := self._before(now, here, asked.before_period))]
         if not pairs or len({now.row for now, _ in pairs}) > 1:
             return None
@@ -601,7 +560,7 @@ class TableLookup:
         self,
         rows: Sequence[tuple[str, ...]],
         asked: AskedNumber,
-        here: Sequence[_Placed],
+        here: Sequence[PlacedCell],
         way: int,
         *,
         percent: bool,
@@ -611,10 +570,12 @@ class TableLookup:
         read = [_difference(asked.quantity, *pair, way, percent=percent) for pair in pairs]
         return next((one for one in read if one is not None and one.reading.holds), None)
 
-    def _summed(self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed]) -> "_Found | None":
+    def _summed(
+        self, said: TableStatement, asked: AskedNumber, here: Sequence[PlacedCell]
+    ) -> "_Found | None":
         """Return the reading of a number as the sum of the rows that a statement names, in one column."""
-        rows = [row for row in self._full_rows(said, here) if not _TOTAL.match(" ".join(row))]
-        columns: dict[tuple[object, ...], list[_Placed]] = {}
+        rows = [row for row in self._full_rows(said, here) if not TOTAL.match(" ".join(row))]
+        columns: dict[tuple[object, ...], list[PlacedCell]] = {}
         for placed in self._at(asked.period, [p for p in here if p.is_value and p.row in rows]):
             cell = placed.cell
             columns.setdefault((placed.table, cell.column, cell.section, cell.periods), []).append(placed)
@@ -624,7 +585,11 @@ class TableLookup:
         return held[0] if held else read[0] if len(read) == 1 and asked.period else None
 
     def _shared(
-        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
+        self,
+        said: TableStatement,
+        asked: AskedNumber,
+        here: Sequence[PlacedCell],
+        every: Sequence[AskedNumber],
     ) -> "_Found | None":
         """Return the reading of a number as the share of a row in another, or in the total of its column."""
         values = [p for p in here if p.is_value and p.cell.quantity.unit != "%"]
@@ -636,7 +601,7 @@ class TableLookup:
         else:
             parts = self._best(said, replace(asked, near=part_text), values, [])
         wholes = [
-            self._whole(said, rows, part, [p for p in values if _same_column(p, part)]) for part in parts
+            self._whole(said, rows, part, [p for p in values if in_same_column(p, part)]) for part in parts
         ]
         pairs = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole is not None]
         named = [pair for pair in pairs if len(rows) == 2 and pair[1].row == rows[1]]
@@ -644,7 +609,7 @@ class TableLookup:
         for part, whole in pairs if len({(p.row, p.cell.section) for p, _ in pairs}) == 1 else ():
             if 0 < part.cell.quantity.value <= whole.cell.quantity.value:
                 value = part.cell.quantity.value / whole.cell.quantity.value * 100
-                told = f"{_written(part.cell)} / {_written(whole.cell)} = {value:.1f} %"
+                told = f"{as_written(part.cell)} / {as_written(whole.cell)} = {value:.1f} %"
                 got = replace(asked.quantity, value=value, bound="")
                 found = _result(asked.quantity, got, [part, whole], told)
                 spare = SPARE if _names_all(said, whole.row) else 0
@@ -653,7 +618,11 @@ class TableLookup:
         return None
 
     def _as_ratio(
-        self, said: TableStatement, asked: AskedNumber, here: Sequence[_Placed], every: Sequence[AskedNumber]
+        self,
+        said: TableStatement,
+        asked: AskedNumber,
+        here: Sequence[PlacedCell],
+        every: Sequence[AskedNumber],
     ) -> "_Found | None":
         """Return the reading of "1.5 times" as a cell in another of its row or column, where it is that."""
         rows = self._full_rows(said, here)
@@ -664,7 +633,7 @@ class TableLookup:
             pairs = [pair for pair, fit in zip(found, fits, strict=True) if fit == max(fits)]
         else:
             best = self._best(said, asked, values, every)
-            best = best if asked.period is not None else _latest_of(best)
+            best = best if asked.period is not None else latest_cells(best)
             pairs = [(one, other) for one in best if (other := self._before(one, here, asked.before_period))]
         held = [
             pair
@@ -674,35 +643,39 @@ class TableLookup:
         if len(pairs) != 1 or not held:
             return None
         now, then = (placed.cell for placed in held[0])
-        told = f"{_written(now)} / {_written(then)} = {now.quantity.value / then.quantity.value:.2f}"
-        spans = tuple(dict.fromkeys(map(_row, held[0])))
+        told = f"{as_written(now)} / {as_written(then)} = {now.quantity.value / then.quantity.value:.2f}"
+        spans = tuple(dict.fromkeys(map(row_span, held[0])))
         return _Found(Reading(True, spans, calculation=told), held[0])
 
     def _pairs(
-        self, rows: Sequence[tuple[str, ...]], asked: AskedNumber, values: Sequence[_Placed]
-    ) -> list[tuple[_Placed, _Placed]]:
+        self, rows: Sequence[tuple[str, ...]], asked: AskedNumber, values: Sequence[PlacedCell]
+    ) -> list[tuple[PlacedCell, PlacedCell]]:
         """Return the cells of two rows that stand in one column of a time, by default of the latest."""
         cells = self._at(asked.period, [p for p in values if p.row in rows])
-        latest = cells if asked.period is not None else _latest_of(cells)
+        latest = cells if asked.period is not None else latest_cells(cells)
         pairs = [
             (one, other)
             for one in latest
             for other in latest
-            if (one.row, other.row) == tuple(rows) and _same_column(one, other)
+            if (one.row, other.row) == tuple(rows) and in_same_column(one, other)
         ]
         return [(one, other) for one, other in pairs if one.beside == other.beside] or pairs
 
     def _whole(
-        self, said: TableStatement, rows: Sequence[tuple[str, ...]], part: _Placed, column: Sequence[_Placed]
-    ) -> _Placed | None:
+        self,
+        said: TableStatement,
+        rows: Sequence[tuple[str, ...]],
+        part: PlacedCell,
+        column: Sequence[PlacedCell],
+    ) -> PlacedCell | None:
         """Return the cell that a share is of: the other row, the row of another section, or the nearest total."""
         other = [p for p in column if len(rows) == 2 and p.row == rows[1]]
-        totals = [p for p in column if _TOTAL.match(p.cell.row)] if SHARE.search(said.text) else []
+        totals = [p for p in column if TOTAL.match(p.cell.row)] if SHARE.search(said.text) else []
         apart = [
             p
             for p in column
             if p.row == part.row and p.cell.section != part.cell.section
-            and _names_all(said, _label_words(p.cell.section))
+            and _names_all(said, label_words(p.cell.section))
         ]  # fmt: skip
         near = sorted(
             totals,
@@ -749,14 +722,14 @@ class _Found:
     """Reading with the cells that it used."""
 
     reading: Reading
-    used: Sequence[_Placed]
+    used: Sequence[PlacedCell]
 
 
 def _names_all(said: TableStatement, label: Sequence[str]) -> bool:
     return len(said.named(label)) == len(label) > 0
 
 
-def _weights(placed: Sequence[_Placed]) -> dict[tuple[int, int], Counter[str] | Mapping[str, float]]:
+def _weights(placed: Sequence[PlacedCell]) -> dict[tuple[int, int], Counter[str] | Mapping[str, float]]:
     """Return by table how much each label's word tells its cells apart: 0 for a word of all."""
     sizes = Counter(p.table for p in placed)
     counts: dict[tuple[int, int], Counter[str]] = {table: Counter() for table in sizes}
@@ -773,43 +746,13 @@ _BETWEEN = re.compile(
 )
 
 
-def _without(text: str, placed: _Placed) -> str:
+def _without(text: str, placed: PlacedCell) -> str:
     """Return a text without the words of a cell's labels, which may be words of a direction: "More Computing"."""
     return blanked(text, {*placed.row, *placed.beside})
 
 
-def _without_rows(said: TableStatement, here: Sequence[_Placed]) -> str:
+def _without_rows(said: TableStatement, here: Sequence[PlacedCell]) -> str:
     return blanked(said.text, {"more", "up", "net"} & {word for p in here for word in p.row if p.row})
-
-
-def _latest_of(found: Sequence[_Placed]) -> list[_Placed]:
-    """Return the cells of the latest day or year among those given."""
-    days = [_day(p.cell.periods[0]) for p in found if p.cell.periods]
-    return (
-        [p for p in found if p.cell.periods and _day(p.cell.periods[0]) == max(days)] if days else list(found)
-    )
-
-
-def _day(period: StatedTime) -> tuple[int, int, int]:
-    return period.year, period.month, period.day
-
-
-def _series(now: _Placed, here: Sequence[_Placed]) -> list[_Placed]:
-    """Return the other cells of a row with its unit and headers; of a column where its rows are times."""
-    table = (p for p in here if p.table == now.table and p is not now and p.is_value)
-    row = (
-        p
-        for p in table
-        if p.cell.row_start == now.cell.row_start or (not now.row and not p.row and _same_series(p, now))
-    )
-    return [p for p in row if p.cell.quantity.unit == now.cell.quantity.unit and p.beside == now.beside]
-
-
-def _alone_in_unit(placed: _Placed, found: Sequence[_Placed]) -> bool:
-    """Return True for the only cell of a column with its unit, which then says what it is."""
-    unit = placed.cell.quantity.unit
-    column = [p for p in found if p.table == placed.table and p.cell.column == placed.cell.column]
-    return bool(unit) and [p.cell.quantity.unit for p in column].count(unit) == 1
 
 
 def _states(text: str, time: StatedTime) -> bool:
@@ -834,27 +777,6 @@ def _is_in_label(claim: str, quantity: Quantity, labels: str) -> bool:
     return re.search(rf"(?<!\w){name}(?![\w.,%])", labels, re.IGNORECASE) is not None
 
 
-def _moved(before: TableCell, now: TableCell) -> Decimal:
-    """Return by how much a number rose; sums paid, which a table may state in brackets, without their sign."""
-    old, new = before.quantity.value, now.quantity.value
-    paid = old < 0 and new < 0 and not _LOSS.search(f"{now.row} {now.section}")
-    return old - new if paid else new - old
-
-
-def _length(period: StatedTime) -> tuple[int, int]:
-    return period.months, period.quarter
-
-
-def _same_column(one: _Placed, other: _Placed) -> bool:
-    a, b = one.cell, other.cell
-    return one.table == other.table and one is not other and (a.column, a.periods) == (b.column, b.periods)
-
-
-def _same_series(one: _Placed, other: _Placed) -> bool:
-    a, b = one.cell, other.cell
-    return (a.column, a.section) == (b.column, b.section) and bool(a.column)
-
-
 def _in_unit_of(read: Quantity, cell: str, head: str) -> Quantity:
     """Return the number of an answer's cell in the scale that its table states."""
     negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
@@ -866,53 +788,19 @@ def _in_unit_of(read: Quantity, cell: str, head: str) -> Quantity:
     return replace(read, value=read.value * power, step=power, unit=read.unit or unit[1])
 
 
-def _comparable(quantity: Quantity, text: str, cell: TableCell) -> bool:
-    """Return True where a number may be a cell's by its unit, which the labels may state."""
-    if same_unit(quantity.unit, cell.quantity.unit):
-        return True
-    unit = re.sub(r"[\d.,\s]+", "", text[quantity.start : quantity.end]).casefold()
-    labels = f"{cell.row} {cell.column} {cell.around}".casefold()
-    return not cell.quantity.unit and quantity.unit not in MONEY and bool(unit) and unit in labels
-
-
-def _may_be_scaled(quantity: Quantity, cell: TableCell) -> bool:
-    """Return True where a number is a cell's in thousands or more, and no scale of its table is known."""
-    told = cell.quantity
-    return abs(told.value) == abs(cell.written.value) and any(
-        quantity.fits(replace(told, value=told.value * scale, step=told.step * scale))
-        for scale in map(Decimal, (10**3, 10**6, 10**9))
-    )
-
-
-def _fits(quantity: Quantity, placed: _Placed, lead: str) -> bool:
-    """Return True where a number is a cell's, and is called a loss where that may be one."""
-    cell = placed.cell
-    lost = bool(_LOSS.search(lead)) or quantity.value < 0
-    labels = f"{cell.row} {cell.section}"
-    if "(loss" in labels.casefold() and lost != (cell.quantity.value < 0):
-        return False
-    if lost and cell.quantity.value > 0 and not _LOSS.search(labels):
-        return False
-    if quantity.value < 0 < cell.quantity.value:
-        return False
-    as_written = not quantity.unit and quantity.step == 1 and abs(quantity.value) == abs(cell.written.value)
-    bare = replace(quantity, unit="") if not cell.quantity.unit and quantity.unit not in MONEY else quantity
-    return as_written or bare.fits(cell.quantity)
-
-
 def _difference(
-    quantity: Quantity, now: _Placed, before: _Placed, way: int, *, percent: bool
+    quantity: Quantity, now: PlacedCell, before: PlacedCell, way: int, *, percent: bool
 ) -> "_Found | None":
     """Compare a stated change with the difference of two cells, or with the rate of it."""
     one, other = now.cell.quantity, before.cell.quantity
     if percent and not other.value:
         return None
     value = (one.value - other.value) / (abs(other.value) if percent else 1) * (100 if percent else 1)
-    told = f"{_written(now.cell)} - {_written(before.cell)}"
+    told = f"{as_written(now.cell)} - {as_written(before.cell)}"
     told = (
-        f"({told}) / {_written(before.cell)} = {value:.1f} %"
+        f"({told}) / {as_written(before.cell)} = {value:.1f} %"
         if percent
-        else f"{told} = {_plain(value, now.cell)}"
+        else f"{told} = {in_scale(value, now.cell)}"
     )
     found = _result(
         quantity, replace(quantity if percent else one, value=value, bound=""), [now, before], told
@@ -922,114 +810,24 @@ def _difference(
     return found
 
 
-def _as_sum(known: Sequence[_Placed], quantity: Quantity) -> "_Found":
+def _as_sum(known: Sequence[PlacedCell], quantity: Quantity) -> "_Found":
     """Compare a stated quantity with the sum of cells."""
     value = sum((p.cell.quantity.value for p in known), Decimal(0))
-    told = " + ".join(_written(p.cell) for p in known) + f" = {_plain(value, known[0].cell)}"
+    told = " + ".join(as_written(p.cell) for p in known) + f" = {in_scale(value, known[0].cell)}"
     return _result(quantity, replace(known[0].cell.quantity, value=value), known, told)
 
 
-def _result(quantity: Quantity, got: Quantity, used: Sequence[_Placed], told: str) -> "_Found":
-    spans = tuple(dict.fromkeys(map(_row, used)))
+def _result(quantity: Quantity, got: Quantity, used: Sequence[PlacedCell], told: str) -> "_Found":
+    spans = tuple(dict.fromkeys(map(row_span, used)))
     if quantity.fits(got):
         return _Found(Reading(True, spans, calculation=told), used)
     return _Found(Reading(False, spans, said=told), used)
 
 
-def _row(placed: _Placed) -> Span:
-    return Span(placed.number, placed.cell.row_start, placed.cell.row_end)
-
-
-def _written(cell: TableCell) -> str:
-    value = cell.written
-    text = f"{value.value:,f}"
-    return f"{text} %" if value.unit == "%" else text
-
-
-def _plain(value: Decimal, cell: TableCell) -> str:
-    """Return a calculated value in the scale of a table."""
-    written, scaled = cell.written.value, cell.quantity.value
-    try:
-        factor = scaled / written if written else Decimal(1)
-        return f"{(value / factor).normalize():,f}"
-    except InvalidOperation:
-        return f"{value:,f}"
-
-
 # Words
 
 
-_JOINING = ("and", "of", "the", "a", "및", "to", "as")
-
-
-def _label_words(row: str) -> tuple[str, ...]:
-    """Return the words of a row's label, without periods and what is in brackets; none of mere numbers.
-
-    >>> _label_words("Net sales (2024)"), _label_words("합계"), _label_words("計")
-    (('net', 'sale'), ('total',), ('total',))
-    """
-    bare = re.sub(r"\([^)]*\)|\*+", " ", row)
-    for period in reversed(periods(bare)):
-        bare = bare[: period.start] + " " + bare[period.end :]
-    words = ["total" if match[0] in TOTALS else fold(match[0]) for match in WORD.finditer(bare)]
-    told = tuple(dict.fromkeys(word for word in words if word and word not in _JOINING))
-    return () if all(word.isdigit() for word in told) else told
-
-
-def quarter_of(period: StatedTime, known: Mapping[tuple[int, int], int]) -> int:
-    """Return the quarter that a period ends, by the `known` quarters of years and months.
-
-    Where none is known it is 0. A first week of a month is the end of the one before.
-
-    >>> told = StatedTime(2023, 7, 1), StatedTime(2022, 10, 30)
-    >>> [quarter_of(period, {}) for period in told], [quarter_of(period, {(2023, 4): 1}) for period in told]
-    ([0, 0], [2, 3])
-    """
-    if found := known.get((period.year, period.month)):
-        return found
-    near = [(year, end, quarter) for (year, end), quarter in known.items() if quarter]
-    if not near:
-        return 0
-    year, end, quarter = near[0]
-    return (quarter - 1 + round((12 * (period.year - year) + _ended(period) - end) / 3)) % 4 + 1
-
-
-def calendar_quarter(period: StatedTime) -> int:
-    """Return the quarter of the calendar in which a period ends.
-
-    >>> [calendar_quarter(StatedTime(2023, month, day)) for month, day in ((7, 1), (9, 30), (1, 3))]
-    [2, 3, 4]
-    """
-    return (_ended(period) - 1) % 12 // 3 + 1
-
-
-def _ended(period: StatedTime) -> int:
-    return period.month - (0 < period.day < 8)
-
-
-def _quarters(placed: Sequence[_Placed], texts: Sequence[str]) -> dict[tuple[int, int], int]:
-    """Return the quarter in which a month of a year ends a period, as the tables and texts show it."""
-    found: dict[tuple[int, int], int] = {}
-    told = [p for one in placed for p in one.cell.periods if p.month]
-    for period in told:
-        if period.months in (6, 9, 12):
-            found[period.year, period.month] = period.months // 3
-    ends = [_MONTHS.index(m[1].lower()) + 1 for text in texts for m in _FISCAL_END.finditer(text)]
-    for period in told:
-        if (period.year, period.month) not in found:
-            month = (period.month - 2) % 12 + 1 if period.day and period.day < 8 else period.month
-            last = ends[0] if ends else 12
-            quarter = ((month - last - 1) % 12) // 3 + 1
-            if ends or not _mentions(texts, period.year, quarter):
-                found[period.year, period.month] = quarter if ends else 0
-    return found
-
-
-def _mentions(texts: Sequence[str], year: int, quarter: int) -> bool:
-    return any(p.quarter == quarter and p.year == year for text in texts for p in periods(text))
-
-
-def _left_by(said: TableStatement, used: Iterable[_Placed]) -> set[str]:
+def _left_by(said: TableStatement, used: Iterable[PlacedCell]) -> set[str]:
     """Return the content words that none of some cells says, not even in full for initials."""
     left = set(said.rest)
     for placed in used:
