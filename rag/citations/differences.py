@@ -14,7 +14,7 @@ from rag.citations.sentence import Sentence
 _BEFORE = re.compile(r"([^\W\d_]+)\W{0,3}\Z")
 _AFTER = re.compile(r"\W{0,2}([A-Za-z\u00c0-\u024f]+|[^\W\d_a-zA-Z])")
 _LIMIT = re.compile(r"\s?(부터|까지|から|まで)")
-ON_SUBJECT = 0.65  # least share of a claim's words in a sentence that may state its value
+NEARLY = 0.05  # by which a sentence may have fewer words of a claim than another on the same subject
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
@@ -49,9 +49,9 @@ def exchanges_of_value(claim: Sentence, source: Sentence, every: Sequence[Senten
     numbers = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
     times = [p for p in claim.periods if not any(states(other, p) for other in source.periods)]
     found: Sequence[tuple[Quantity, Quantity] | tuple[StatedTime, StatedTime]] = []
-    if len(numbers) == 1 and not times and not _is_stated(claim, numbers[0], every):
+    if len(numbers) == 1 and not times and not _is_stated(claim, numbers[0], source, every):
         found = [(numbers[0], other) for other in _other_numbers(claim, source, numbers[0])]
-    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], every):
+    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], source, every):
         found = [(times[0], other) for other in _other_times(claim, source, times[0])]
     if len(found) > MOST_OTHERS:
         return []
@@ -77,9 +77,12 @@ def _beside(sentence: Sentence, number: Quantity) -> frozenset[str]:
     return frozenset(found[1].casefold() for found in (before, after) if found)
 
 
-def _is_stated(claim: Sentence, own: Quantity | StatedTime, every: Sequence[Sentence]) -> bool:
-    """Return True where a sentence that shares words with a claim states its value."""
-    near = (unit for unit in every if claim.share(unit.words) >= ON_SUBJECT)
+def _is_stated(
+    claim: Sentence, own: Quantity | StatedTime, source: Sentence, every: Sequence[Sentence]
+) -> bool:
+    """Return True where a sentence that is as near to a claim as the source states its value."""
+    least = claim.share(source.words) - NEARLY
+    near = (unit for unit in every if claim.share(unit.words) >= least)
     if isinstance(own, StatedTime):
         return any(states(period, own) for unit in near for period in unit.periods)
     return any(own.fits(other) for unit in near for other in unit.quantities)

@@ -782,7 +782,7 @@ def _in_unit_of(read: Quantity, cell: str, head: str) -> Quantity:
     negative = re.match(r"\s*(?:[-−–△▲(\[]|[$€£¥₩]\s?[(-])", cell) is not None
     read = replace(read, value=-abs(read.value) if negative else read.value)
     unit = stated_scale(head)
-    if unit is None or read.unit not in ("", "USD", "KRW", "JPY", "EUR", "GBP", "CNY") or read.step != 1:
+    if unit is None or (read.unit and read.unit not in MONEY) or read.step != 1:
         return read
     power = Decimal(10) ** unit[0]
     return replace(read, value=read.value * power, step=power, unit=read.unit or unit[1])

@@ -227,7 +227,12 @@ SCALES = {
     "십": 1, "백": 2, "천": 3, "만": 4, "억": 8, "조": 12, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8,
     "兆": 12,
 }  # fmt: skip
+CURRENCIES = (
+    "USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR|NOK|SEK|DKK|NZD|PLN|CZK|HUF|BRL|MXN|ZAR|THB|TWD|VND|IDR"
+)
+"""Codes of ISO 4217, as a pattern, without TRY, which is a word."""
 _UNITS = {
+    **{code.lower(): code for code in CURRENCIES.split("|")},
     "$": "USD", "us$": "USD", "usd": "USD", "dollar": "USD", "dollars": "USD", "달러": "USD", "ドル": "USD",
     "米ドル": "USD", "美元": "USD", "€": "EUR", "eur": "EUR", "euro": "EUR", "euros": "EUR", "유로": "EUR",
     "ユーロ": "EUR", "£": "GBP", "gbp": "GBP", "pounds": "GBP", "¥": "JPY", "yen": "JPY", "엔": "JPY", "円": "JPY",
@@ -252,7 +257,7 @@ _SMALLER = {
     ("kg", "g"): 1000, ("km", "m"): 1000, ("m", "cm"): 100, ("cm", "mm"): 10, ("l", "ml"): 1000,
 }  # fmt: skip
 """How many of a smaller unit a larger one has."""
-MONEY = frozenset({"USD", "EUR", "GBP", "JPY", "KRW", "CNY"})
+MONEY = frozenset(CURRENCIES.split("|"))
 MEASURES = frozenset({"l", "ml", "g", "cm", "mm", "°C", "°F", "kWh"})
 _UNSAID = MONEY | MEASURES
 _IN_BRACKETS = re.compile(r"[(（\[]\s?(?:in\s)?([^()（）\[\]]{1,20}?)\s?[)）\]]\s*\Z", re.IGNORECASE)
@@ -285,14 +290,14 @@ _UNIT = "|".join(
     sorted((re.escape(unit) for unit in _UNITS if unit[-1] not in "$£¥₩"), key=len, reverse=True)
 )
 _NUMBER = re.compile(
-    rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩]|\b(?:USD|EUR|GBP|JPY|KRW)(?=\s?\d))?\s?(?P<open2>\()?"
+    rf"(?P<open>(?<![\w)])\(|(?<![\w\d)])[-−△▲])?\s?(?P<before>US\$|[$€£¥₩]|\b(?-i:{CURRENCIES})(?=\s?\d))?\s?(?P<open2>\()?"
     rf"(?:(?P<digits>(?<![\w.])(?:{_DIGITS})|(?<=[^\x00-\x7f])(?:{_DIGITS}))"
     rf"(?P<cjk>(?:\s?[{_CJK}]+(?:\s?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?=\s?[{_CJK}]))?)*(?:(?<=[만万萬])\s?(?:\d,\d{{3}}|\d{{4}})(?![\d년年]))?)"
     rf"|\b(?P<word>(?:{'|'.join(_TENS)})(?:\s?-\s?(?:{'|'.join(_WORDS)}))?|(?:{'|'.join(list(_WORDS)[2:])}))\b"
     rf"|(?<![가-힣])(?P<korean>{'|'.join(_KOREAN)})(?=\s(?:명|개|가지|번|곳|대|사람|차례|분의|팀|배))"
     rf"|(?P<kanji>[{''.join(_KANJI)}])(?=(?:人|名|つ|個|回|度|台|社|種|本|か所|年間|つの|两|个|座|条|倍|割)))"
     rf"(?:\s(?P<scale>{_LATIN_SCALE})\b|(?<=\d)(?P<short>[MmBb]n?)\b(?!\w))?(?P<close>\))?"
-    rf"(?:\s?-?\s?(?P<after>{_UNIT})(?![A-Za-z]|(?<=[A-Za-z])[23](?!\d)))?(?P<close2>\))?",
+    rf"(?:(?:\sor (?P<or>more|over|less|fewer|under))?\s?-?\s?(?P<after>{_UNIT})(?![A-Za-z]|(?<=[A-Za-z])[23](?!\d)))?(?P<close2>\))?",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -310,11 +315,14 @@ _BELOW = re.compile(
 )
 _DENIED_ABOVE = r"(?:\S{0,2}지\s?(?:않|못)|え(?:ない|ず|ません))"
 _ABOVE_AFTER = re.compile(
-    rf"\s?[가-힣]{{0,3}}\s?(?:이상|(?:초과|넘)(?!{_DENIED_ABOVE})|以上|を?超(?!{_DENIED_ABOVE})|を上回)"
+    rf"\s(?:[a-z]+\s)?or (?:more|above|over|longer|higher|later|older)\b"
+    rf"|\s?[가-힣]{{0,3}}\s?(?:이상|(?:초과|넘)(?!{_DENIED_ABOVE})|以上|を?超(?!{_DENIED_ABOVE})|を上回)"
 )
 _BELOW_AFTER = re.compile(
-    rf"\s?[가-힣]{{0,3}}\s?(?:이하|미만|以下|未満|(?:초과하|넘){_DENIED_ABOVE}|を?超{_DENIED_ABOVE})"
+    rf"\s(?:[a-z]+\s)?or (?:less|fewer|below|under|shorter|lower|earlier|younger)\b"
+    rf"|\s?[가-힣]{{0,3}}\s?(?:이하|미만|以下|未満|(?:초과하|넘){_DENIED_ABOVE}|を?超{_DENIED_ABOVE})"
 )
+_OR = {"more": ">", "over": ">", "less": "<", "fewer": "<", "under": "<"}
 _BOUND_WORDS = 36  # characters before a number that may bound it
 _FIRST_YEAR = 1000
 _JOINS = re.compile(r"[\s,]*(?:and\s+)?")
@@ -389,6 +397,8 @@ def quantities(text: str) -> list[Quantity]:
     [('EUR', 0), ('EUR', 14)]
     >>> [f"{q.value:.0f}" for q in quantities("제4조, 4조 원")]
     ['4', '4000000000000']
+    >>> [(q.unit, q.bound) for q in quantities("CHF 12.6 billion, three or more hours, 7 days or less")]
+    [('CHF', ''), ('h', '>'), ('d', '<')]
     >>> [(f"{q.value:.0f}", q.unit) for q in quantities("1 year and 2 months, 1년 6개월")]
     [('14', 'mo'), ('18', 'mo')]
     """
@@ -547,7 +557,7 @@ def _quantity(text: str, match: re.Match[str], value: Decimal, step: Decimal) ->
     if opened and closed:
         value = -value
     start, end = match.start() + len(match[0]) - len(match[0].lstrip(" (")), match.end()
-    bound = _bound(text, match.start(), match.end())
+    bound = _OR.get((match["or"] or "").lower()) or _bound(text, match.start(), match.end())
     if bound == "~" and match["digits"] and not scale:
         step = max(step, _round_step(value))
     return Quantity(value, unit, step, bound, start, end)
@@ -566,7 +576,7 @@ def _bound(text: str, start: int, end: int) -> str:
     >>> [quantities(said)[0].bound for said in ("not exceed 397 days", "exceeds 397 days", "397일을 넘지 않는다")]
     ['<', '>', '<']
     """
-    before, after = text[max(0, start - _BOUND_WORDS) : start], text[end : end + 12]
+    before, after = text[max(0, start - _BOUND_WORDS) : start], text[end : end + _BOUND_WORDS]
     if _BELOW.search(before) or _BELOW_AFTER.match(after):
         return "<"
     if _ABOVE.search(before) or _ABOVE_AFTER.match(after):

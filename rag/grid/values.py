@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
-from rag.citations.quantities import MONEY, Quantity, quantities, undated
+from rag.citations.quantities import CURRENCIES, MONEY, Quantity, quantities, undated
 from rag.citations.quantities import periods as stated_times
 from rag.grid.cells import Amount, CellValue, Day, Words
 from rag.grid.columns import Column
@@ -182,7 +182,7 @@ def day_of(period: Period) -> Day:
     return Day(period.label, period.first)
 
 
-_CODES = "USD|EUR|GBP|JPY|KRW|CNY|CHF|SGD|AUD|CAD|HKD|INR|NOK|SEK|DKK|NZD|PLN|CZK|HUF|BRL|MXN|ZAR|TRY|THB|TWD|VND|IDR"
+_CODES = f"{CURRENCIES}|TRY"
 CURRENCY = re.compile(rf"\b(?:{_CODES})\b")
 """Code of a currency."""
 _CODE_BEFORE = re.compile(rf"\b({_CODES})\s?\Z")

@@ -380,6 +380,24 @@ def test_a_month_may_have_the_year_of_its_document(claim: str, text: str, status
     assert found.status == status
 
 
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Members train for at least three hours a week.", "verified"),
+        ("Members train for at least four hours a week.", "differs"),
+        ("Members train for at most three hours a week.", "related"),
+        ("In 2023 sales of the north zone came to CHF 12.6 billion.", "verified"),
+        ("In 2023 sales of the north zone came to USD 12.6 billion.", "related"),
+    ],
+)
+def test_bounds_and_currencies_are_read_however_they_are_written(claim: str, status: str):
+    text = (
+        "Members train for three or more hours a week. "
+        "The north zone had sales of 12,553 million CHF in 2023."
+    )
+    assert Checker([passage(text)]).check(claim).status == status
+
+
 def test_what_an_amendment_says_differs_from_no_rule_before_it():
     rule, amendment = "임금은 매월 25일에 지급한다.", "부칙 제2조 임금 지급일은 매월 21일로 한다."
     assert Checker([passage(rule)]).check("임금은 매월 21일에 지급합니다.").status == "differs"
