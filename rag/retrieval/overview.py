@@ -133,7 +133,7 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     if whole := _short_text(passages, most):
         return whole
     pool = _said_once(passages, _pool(passages))
-    weight = _weights(pool)
+    weight = word_weights([one.words for one in pool])
     titles = {one.number: _title(passages[one.number - 1]) for one in pool}
     several = len({passage.document_id for passage in passages}) > 1
     of: Counter[str] = Counter()
@@ -141,7 +141,7 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
 
     def worth(one: _Sentence) -> float:
         repeated = SAME_DOCUMENT ** of[passages[one.number - 1].document_id] if several else 1.0
-        return repeated * _worth(one, weight, told, titles[one.number])
+        return repeated * one.prior * worth_of(one.words, weight, told, titles[one.number])
 
     chosen: list[tuple[_Sentence, float]] = []
     used: Counter[int] = Counter()
@@ -178,9 +178,9 @@ def _said_once(passages: Sequence[Passage], pool: Iterable[_Sentence]) -> list[_
     ]
 
 
-def _weights(pool: Sequence[_Sentence]) -> dict[str, float]:
+def word_weights(pool: Sequence[frozenset[str]]) -> dict[str, float]:
     """Return each word's weight by the sentences that have it; less for few, which may be by chance."""
-    having = Counter(word for sentence in pool for word in sentence.words if not word.isdigit())
+    having = Counter(word for words in pool for word in words if not word.isdigit())
     return {word: (1 - CHANCE / n) * log(1 + n) * log(1 + len(pool) / n) for word, n in having.items()}
 
 
@@ -199,7 +199,7 @@ def _short_text(passages: Sequence[Passage], most: int) -> list[Pick]:
     picks, told, length = list[Pick](), set[str](), 0.0
     for number, passage in enumerate(passages, 1):
         for begin, end in sentences(passage.text):
-            start = _past_marks(passage.text, begin, end)
+            start = past_marks(passage.text, begin, end)
             text = inert(passage.text[start:end])
             if text.startswith(("|", "#")) or _OF_ITSELF.search(text) or text in told:
                 continue
@@ -224,26 +224,37 @@ def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
         attached = BOILERPLATE if begun[document] > ends[document] else 1.0
         opens, above = f"{document} {passage.heading}" != above, f"{document} {passage.heading}"
         for begin, end in sentences(passage.text):
-            start = _past_marks(passage.text, begin, end)
+            start = past_marks(passage.text, begin, end)
             text = inert(passage.text[start:end])
-            if text.startswith(("|", "#")) or not _says_something(text):
+            if text.startswith(("|", "#")) or not says_something(text):
                 continue
-            points = _POINTS.match(text)
-            goes_on = _GOES_ON.match(text) or (points and not opens)
-            said_of = GOES_ON if goes_on else DEFINES if points else 1.0
             led[document] += 1
             lead = 1.0 + LEAD / sqrt(led[document])
-            prior = _prior(passage.heading) * said_of * attached * lead
+            prior = heading_factor(passage.heading) * beginning_factor(text, opens=opens) * attached * lead
             opens = False
             yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 
-def _says_something(text: str) -> bool:
+def beginning_factor(text: str, *, opens: bool) -> float:
+    """Return the factor of a sentence by its beginning, which may refer to the sentence before it.
+
+    One that `opens` its section may say there what the document or the section is.
+
+    >>> told = "This plan rebuilds the quay.", "However, it is late.", "The quay is old."
+    >>> [beginning_factor(text, opens=True) for text in told]
+    [1.5, 0.6, 1.0]
+    """
+    points = _POINTS.match(text)
+    goes_on = _GOES_ON.match(text) or (points and not opens)
+    return GOES_ON if goes_on else DEFINES if points else 1.0
+
+
+def says_something(text: str) -> bool:
     """Return True for a sentence that says something by itself.
 
-    >>> _says_something("The new quay of the harbour costs four million crowns.")
+    >>> says_something("The new quay of the harbour costs four million crowns.")
     True
-    >>> _says_something("Signed: A. Berg MRICS, surveyor number 0887312, 4 May 2025.")
+    >>> says_something("Signed: A. Berg MRICS, surveyor number 0887312, 4 May 2025.")
     False
     """
     return (
@@ -254,7 +265,7 @@ def _says_something(text: str) -> bool:
     )
 
 
-def _past_marks(text: str, begin: int, end: int) -> int:
+def past_marks(text: str, begin: int, end: int) -> int:
     """Return where the words of a sentence begin, after headings that run into it and its item's marker."""
     start = _past_headings(text, begin, end)
     marker = _MARKER.match(text, start, end)
@@ -280,7 +291,7 @@ def _is_names(text: str) -> bool:
     return len(words) > 0 and sum(_NAME.match(word) is not None for word in words) >= NAMES * len(words)
 
 
-def _prior(heading: str) -> float:
+def heading_factor(heading: str) -> float:
     """Return the factor of a sentence by the headings above it."""
     above, _, own = " > ".join(heading.split(" > ")[-2:]).rpartition(" > ")
     if _BOILERPLATE.search(f"{above} {own}"):
@@ -292,14 +303,15 @@ def _title(passage: Passage) -> frozenset[str]:
     return frozenset(tokens(f"{passage.document.rpartition('.')[0]} {passage.heading.partition(' > ')[0]}"))
 
 
-def _worth(
-    sentence: _Sentence, weight: Mapping[str, float], told: Collection[str], title: Collection[str]
+def worth_of(
+    words: Collection[str], weight: Mapping[str, float], told: Collection[str], title: Collection[str]
 ) -> float:
+    """Return the worth of a sentence by its words; less where they are told, more where its title has them."""
     total = fsum(
         weight.get(word, 0.0) * (TOLD if word in told else 1.0) * (TITLED if word in title else 1.0)
-        for word in sorted(sentence.words)
+        for word in sorted(words)
     )
-    return sentence.prior * total / float(max(8, len(sentence.words)) ** LENGTH)
+    return total / float(max(8, len(words)) ** LENGTH)
 
 
 def section_called(question: str, passages: Sequence[Passage]) -> list[int]:
