@@ -57,7 +57,8 @@ DOUBTFUL = {
     "ko": "분명한 답을 찾지 못했습니다. 가장 가까운 구절:",
     "ja": "明確な答えは見つかりませんでした。最も近い抜粋:",
 }
-_ITEM_START = re.compile(r"(?m)^(?=[ \t]*(?:[-*+•·▪‣◦※○●■□]|\d{1,2}[.)])[ \t]+\S)")
+_ITEM_START = re.compile(r"(?m)^(?=[ \t]*(?:[-*+•·▪‣◦※○●■□]|\d{1,2}[.)]|\(\d{1,3}\)|[①-⑳])[ \t　]+\S)")
+_MARKDOWN_ITEM = re.compile(r"(?:-|\d{1,2}[.)])[ \t]")
 _OF = re.compile(r"[가-힣]의 |の|\bof\b")
 _BULLET = re.compile(r"\A[-*+•·▪‣◦※○●■□][ \t]+")
 
@@ -236,6 +237,9 @@ def _in_lines(text: str) -> str:
 
     Two spaces end a line that Markdown would join with the next one.
 
+    >>> _in_lines("(1) Ann buys.\n(2) Tom sells.")
+    '(1) Ann buys.  \n(2) Tom sells.'
+
     >>> _in_lines("Chair: Ann\nPresent: Tom,\nKim")
     'Chair: Ann  \nPresent: Tom, Kim'
     """
@@ -243,7 +247,12 @@ def _in_lines(text: str) -> str:
     if len(items) < 2:
         return "".join(items).removeprefix("- ")
     first = "" if _ITEM_START.match(items[0]) else f"{items.pop(0)}\n\n"
-    return first + "\n".join(items)
+    return first + "".join(map(_with_line_end, items[:-1])) + items[-1]
+
+
+def _with_line_end(item: str) -> str:
+    """Return an item with the end of its line, for a mark that is none of Markdown with a hard one."""
+    return f"{item}\n" if _MARKDOWN_ITEM.match(item) else f"{item}  \n"
 
 
 def _entries(text: str) -> str:

@@ -59,6 +59,7 @@ from rag.retrieval.overview import central_sentences, section_called, section_on
 from rag.retrieval.question_type import asks_for_overview
 from rag.retrieval.row_filter import rows_with_values
 from rag.retrieval.sentences import Pick
+from rag.retrieval.summary import summarise
 from rag.text.language import STOP_WORDS, language
 from rag.text.markdown import TableRow, read_tables, rows, table_head, table_row
 from rag.text.markers import inert
@@ -328,13 +329,11 @@ def answer_whole(
         return None
     if asked.kind == "overview":
         called = [passages[at] for at in section_called(question, passages)]
-        return _picked(question, called or passages, central_sentences(called or passages))
+        return _picked(question, called or passages, summarise(called or passages))
     if asked.kind == "topic":
         places = section_on(asked.subject, passages)
         section = [passages[at] for at in places]
-        return (
-            None if len(section) < LEAST_SECTION else _picked(question, section, central_sentences(section))
-        )
+        return None if len(section) < LEAST_SECTION else _picked(question, section, summarise(section))
     if asked.kind == "author":
         return _authors(question, passages, documents)
     if asked.kind == "documents":

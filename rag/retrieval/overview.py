@@ -235,6 +235,16 @@ def _pool(passages: Sequence[Passage]) -> Iterator[_Sentence]:
             yield _Sentence(number, start, end, frozenset(tokens(text)), prior)
 
 
+def ends_well(text: str) -> bool:
+    """Return True for a text that ends as a sentence does."""
+    return _ENDS_WELL.search(text) is not None
+
+
+def is_code_or_link(text: str) -> bool:
+    """Return True for code, a link, or a question."""
+    return _NO_SENTENCE.search(text) is not None
+
+
 def beginning_factor(text: str, *, opens: bool) -> float:
     """Return the factor of a sentence by its beginning, which may refer to the sentence before it.
 
@@ -249,8 +259,8 @@ def beginning_factor(text: str, *, opens: bool) -> float:
     return GOES_ON if goes_on else DEFINES if points else 1.0
 
 
-def says_something(text: str) -> bool:
-    """Return True for a sentence that says something by itself.
+def says_something(text: str, narrowest: float = NARROWEST) -> bool:
+    """Return True for a sentence of a fit width that says something by itself.
 
     >>> says_something("The new quay of the harbour costs four million crowns.")
     True
@@ -258,7 +268,7 @@ def says_something(text: str) -> bool:
     False
     """
     return (
-        NARROWEST <= width(text) <= WIDEST
+        narrowest <= width(text) <= WIDEST
         and _BEGINS_WELL.match(text) is not None
         and _ENDS_WELL.search(text) is not None
         and not (_OF_ITSELF.search(text) or _NO_SENTENCE.search(text) or _is_names(text))
@@ -306,7 +316,7 @@ def _title(passage: Passage) -> frozenset[str]:
 def worth_of(
     words: Collection[str], weight: Mapping[str, float], told: Collection[str], title: Collection[str]
 ) -> float:
-    """Return the worth of a sentence by its words; less where they are told, more where its title has them."""
+    """Return the worth of words by their weights; less of those told, more of those in the title."""
     total = fsum(
         weight.get(word, 0.0) * (TOLD if word in told else 1.0) * (TITLED if word in title else 1.0)
         for word in sorted(words)
