@@ -61,7 +61,7 @@ FIGURE = 1.5
 """Factor of a unit with a figure: an amount, a date, a period."""
 SECTION_LEAD = 1.0
 """What is added to the factor of a section's first unit, divided by the root of each place."""
-BLOCK, BLOCK_OF_SEVERAL = 1.0, 0.25
+BLOCK, BLOCK_OF_SEVERAL = 0.8, 0.25
 """Factors of a list or a table, whose words are many: of one document, and of one among several."""
 REPEATS = 1 / 3
 """Least share of a unit's words that no unit chosen before it has."""

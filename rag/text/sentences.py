@@ -50,6 +50,11 @@ _STARTERS = words_of(
     il elle el los en
     """
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_DATE = re.compile(r"(?:19|20)\d\d(?:\.\d{1,2}){2}")
+_MONTH_AND_DAY = re.compile(r"\d{1,2}\. ?(?:\d{1,2}(?!\d)|[~\-–])")
+_YEAR_BEFORE = re.compile(r"(?<!\d)(?:19|20)\d\d\. ?(?:\d{1,2}\. ?)?$")
+"""Parts of a date in numbers with full stops: "2025. 4. 17."."""
 _GERMAN_MONTHS = words_of(
     """
     januar februar märz april mai juni juli august september oktober november dezember jahrhundert
@@ -168,11 +173,26 @@ def _period_ends(before: str, following: str, begin: int, stop: re.Match[str]) -
         return False
     if word in _NUMBERED:
         return not after[:1].isdigit()
+    if word[0].isdigit() and _is_in_date(before[: found.start()], word, following):
+        return False
     if word.isdigit():
         return not (after in _GERMAN_MONTHS or _is_list_number(before, found, begin, stop))
     if word in _UNDECIDED or _is_initial(found[0]):
         return after in _STARTERS or not after
     return True
+
+
+def _is_in_date(before: str, word: str, following: str) -> bool:
+    """Return True for a number within a date as Korean writes it.
+
+    >>> _is_in_date("from ", "2025", "4. 17. to"), _is_in_date("from 2025. ", "4", "17. to")
+    (True, True)
+    >>> _is_in_date("since ", "2025", "4 ships came"), _is_in_date("with ", "4", "17 left")
+    (False, False)
+    """
+    if _YEAR.fullmatch(word):
+        return _MONTH_AND_DAY.match(following) is not None
+    return _DATE.fullmatch(word) is not None or (word.isdigit() and _YEAR_BEFORE.search(before) is not None)
 
 
 def _is_list_number(before: str, found: re.Match[str], begin: int, stop: re.Match[str]) -> bool:
