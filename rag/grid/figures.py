@@ -4,7 +4,7 @@ A figure is calculated, says from which cells, and mixes no units: amounts of tw
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import groupby
@@ -103,6 +103,19 @@ class Disagreement:
     usual: CellValue
     agreeing: int
     cells: tuple[DocumentCell, ...]
+
+
+@dataclass(frozen=True)
+class Comparable:
+    """Number of a grid's cells, how many of them are filled, and how many columns have two values or more.
+
+    Of those columns `split` have no value that more than half of their documents share.
+    """
+
+    cells: int
+    filled: int
+    columns: int
+    split: int
 
 
 def counts(cell: DocumentCell) -> bool:
@@ -222,13 +235,31 @@ def disagreements(rows: Sequence[DocumentRow]) -> tuple[Disagreement, ...]:
     return tuple(found for cells in by_column if (found := _disagreement(cells)) is not None)
 
 
+def comparable(rows: Sequence[DocumentRow], columns: Collection[str]) -> Comparable:
+    """Return how much of some columns, by their ids, can be compared between documents."""
+    kept = [[cell for cell in row.cells if cell.column.id in columns] for row in rows]
+    by_column = [_values(cells) for cells in zip(*kept, strict=True)]
+    compared = [values for values in by_column if len(values) > 1]
+    split = sum(2 * _most_common(values)[1] <= len(values) for values in compared)
+    return Comparable(sum(map(len, kept)), sum(map(len, by_column)), len(compared), split)
+
+
 def _disagreement(cells: Sequence[DocumentCell]) -> Disagreement | None:
-    with_value = [(cell, value_key(cell.value)) for cell in cells if cell.value is not None and counts(cell)]
+    with_value = _values(cells)
     if not with_value:
         return None
-    (usual, agreeing), *_ = Counter(key for _, key in with_value).most_common(1)
+    usual, agreeing = _most_common(with_value)
     others = tuple(cell for cell, key in with_value if key != usual)
     if not others or 2 * agreeing <= len(with_value):
         return None
     like = next(cell.value for cell, key in with_value if key == usual)
     return None if like is None else Disagreement(cells[0].column, like, agreeing, others)
+
+
+def _values(cells: Sequence[DocumentCell]) -> list[tuple[DocumentCell, Hashable]]:
+    """Return the cells with a value that counts, each with the key of its value."""
+    return [(cell, value_key(cell.value)) for cell in cells if cell.value is not None and counts(cell)]
+
+
+def _most_common(values: Sequence[tuple[DocumentCell, Hashable]]) -> tuple[Hashable, int]:
+    return Counter(key for _, key in values).most_common(1)[0]

@@ -265,6 +265,8 @@ def _show_below(
     with st.expander(_("Compare two documents"), icon=":material/compare:", key="grid-compare"):
         chosen = _selected()
         summary.show_comparison([row for row in rows if row.document.id in chosen], columns)
+    if not summary.can_be_compared(found, columns):
+        return
     with st.expander(_("Where documents disagree"), icon=":material/rule:", key="grid-disagree"):
         summary.show_disagreements(found, columns, _open_cell)
 

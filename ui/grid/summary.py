@@ -8,7 +8,16 @@ import streamlit as st
 from rag.grid.ask import MAX_GRID_QUESTION, GridAnswer, GridStatement
 from rag.grid.cells import Amount
 from rag.grid.columns import Column
-from rag.grid.figures import Compared, Disagreement, Figure, compare, disagreements, figures
+from rag.grid.figures import (
+    Comparable,
+    Compared,
+    Disagreement,
+    Figure,
+    comparable,
+    compare,
+    disagreements,
+    figures,
+)
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.i18n import N_, _, enumerated, language, ngettext, translated
 from rag.workspace import Workspace
@@ -188,12 +197,39 @@ def _difference(one: Compared) -> str:
 def show_disagreements(rows: Sequence[DocumentRow], columns: Sequence[Column], on_open: Open) -> None:
     """Show the cells that say another thing than most documents do, each with a button that opens it."""
     shown = {column.id for column in columns}
-    found = [one for one in disagreements(rows) if one.column.id in shown] if rows else []
-    if not found:
-        st.markdown(_("No document differs from what most others say."))
+    found = [one for one in disagreements(rows) if one.column.id in shown]
+    st.caption(_basis(comparable(rows, shown), any_differ=bool(found)))
     names = {row.document.id: row.document.name for row in rows}
     for one in found:
         _show_disagreement(one, names, on_open)
+
+
+def can_be_compared(rows: Sequence[DocumentRow], columns: Sequence[Column]) -> bool:
+    """Return True where a column has the values of two documents."""
+    return comparable(rows, {column.id for column in columns}).columns > 0
+
+
+def _basis(basis: Comparable, *, any_differ: bool) -> str:
+    """Return the sentences that say what was compared, and where it shows no difference."""
+    told = [
+        _("{filled} of {cells} cells have a value.", filled=basis.filled, cells=basis.cells),
+        ngettext(
+            "{count} column has values of two or more documents to compare.",
+            "{count} columns have values of two or more documents to compare.",
+            basis.columns,
+        ),
+    ]
+    if basis.split:
+        told.append(
+            ngettext(
+                "In {count} of them no value is shared by most documents.",
+                "In {count} of them no value is shared by most documents.",
+                basis.split,
+            )
+        )
+    if basis.split < basis.columns and not any_differ:
+        told.append(_("Where most documents share a value, none differs from it."))
+    return " ".join(told)
 
 
 def _show_disagreement(one: Disagreement, names: dict[str, str], on_open: Open) -> None:

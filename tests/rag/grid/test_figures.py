@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from rag.grid.cells import Amount, CellResult, CellState, CellValue, Day, Items, Words, YesNo
 from rag.grid.columns import Column
-from rag.grid.figures import compare, disagreements, figures
+from rag.grid.figures import Comparable, comparable, compare, disagreements, figures
 from rag.grid.grids import DocumentCell, DocumentRow
 from rag.i18n import in_language
 from storage.records import DocumentRecord
@@ -122,3 +122,14 @@ def test_documents_that_say_another_thing_than_most_are_found():
     assert [cell.document_id for cell in found.cells] == ["d2"]
     assert disagreements(rows(law, [Words("a"), Words("b")])) == ()
     assert disagreements([]) == ()
+
+
+def test_what_can_be_compared_are_columns_with_two_values():
+    law = Column("law", "Law")
+    agreed = [Words("Norway"), Words("norway"), None]
+    assert comparable(rows(law, agreed), {"law"}) == Comparable(3, 2, 1, 0)
+    assert comparable(rows(law, [Words("a"), Words("b"), None]), {"law"}) == Comparable(3, 2, 1, 1)
+    assert comparable(rows(law, [Words("a"), None, None]), {"law"}) == Comparable(3, 1, 0, 0)
+    assert comparable(rows(law, agreed), {"fee"}) == Comparable(0, 0, 0, 0)
+    assert comparable(rows(law, agreed, "differs"), {"law"}) == Comparable(3, 0, 0, 0)
+    assert comparable([], {"law"}) == Comparable(0, 0, 0, 0)

@@ -279,6 +279,17 @@ def test_totals_comparison_and_disagreement(page: Page, here: Workspace, read: s
     at.session_state["grid-selected"] = {leases[0], leases[1]}
     said = words(at.run())
     assert "**-€300** (calculated)" in said.replace("⁠", "")
+    assert "2 columns have values of two or more documents to compare. In 2 of them" in said
+    assert not at.exception
+
+
+def test_nothing_is_said_of_disagreements_where_nothing_can_be_compared(
+    page: Page, here: Workspace, read: str, leases: list[str]
+):
+    assert "to compare." in words(page("grid", grid=read))
+    here.grids.change(read, scope=GridScope(documents=tuple(leases[:1])))
+    at = page("grid", grid=read)
+    assert "to compare." not in words(at)
     assert not at.exception
 
 
