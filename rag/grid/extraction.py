@@ -42,6 +42,8 @@ from rag.grid.values import (
     LONGEST,
     FoundValue,
     find_values,
+    is_article_heading,
+    is_cut,
     is_name,
     life_dates,
     shape_of,
@@ -209,8 +211,27 @@ def find_candidates(document: RowDocument, column: Column) -> list[Candidate]:
     found = list(_candidates(document, terms))
     if column.kind in ("date", "money", "number", "choice") and not any(one.sure for one in found):
         found += loose_candidates(document, terms)
+    found = [one for one in found if not _is_scrap(document, terms, one)]
     found = _days_first(found, column) or list(_fallback(document, terms))
     return [_of_heads(document, terms, one) for one in found or _dated(document, column)]
+
+
+_LETTERS = re.compile(r"[A-Za-zÀ-ɏ]{2}|[가-힣]{2}")
+
+
+def _is_scrap(document: RowDocument, terms: ColumnTerms, found: Candidate) -> bool:
+    """Return True for a text without words of its own: punctuation, a part of a heading or of a word.
+
+    A term that a longer word begins with leaves the end of that word: 일을 of 납기일을 says nothing of 납기.
+    """
+    if not isinstance(found.value, Words):
+        return False
+    told, quote = found.value.text, document.text[found.start : found.end].strip()
+    if is_cut(told) or is_article_heading(told) or is_article_heading(quote):
+        return True
+    before, _value, _after = quote.partition(told)
+    within = _LETTERS.fullmatch(before[-1:] + told[:1]) is not None
+    return within and any(before.casefold().endswith(term.casefold()) for term in terms.terms)
 
 
 def _of_heads(document: RowDocument, terms: ColumnTerms, found: Candidate) -> Candidate:
@@ -404,7 +425,7 @@ def _value_in(words: str, column: Column) -> CellValue | None:
     return None if found is None else found.value
 
 
-RULES = 5
+RULES = 6
 """Version of the rules; results of another one are out of date."""
 
 

@@ -428,3 +428,36 @@ def _follows_new(text: str, between: str) -> bool:
 
 def _blanked(text: str, start: int, end: int) -> str:
     return f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+
+
+_OPENED = {")": "(", "）": "（", "]": "[", "】": "【", "」": "「", "』": "『"}
+_LIST_MARK = re.compile(r"\s*\(?\w{1,3}[)）]")
+_ARTICLE_HEADING = re.compile(
+    r"[ \t#*]*(?:第|제)\s?[\d一二三四五六七八九十百]+\s?[조条章][ \t　]*"
+    r"(?:[(（【][^\n()（）【】]{1,60}[)）】][ \t　*]*|[^\n.。()（）【】]{0,40})"
+)
+
+
+def is_cut(text: str) -> bool:
+    """Return True for a text without letters and digits, or that ends brackets which it does not begin.
+
+    >>> [is_cut(text) for text in (")", "및 단가)", "24 months (from delivery)", "a) rope")]
+    [True, True, False, False]
+    """
+    if not any(map(str.isalnum, text)):
+        return True
+    mark = _LIST_MARK.match(text)
+    told = text[mark.end() :] if mark else text
+    return any(
+        letter in _OPENED and told.count(letter, 0, at + 1) > told.count(_OPENED[letter], 0, at)
+        for at, letter in enumerate(told)
+    )
+
+
+def is_article_heading(line: str) -> bool:
+    """Return True for the number of an article with no more than its title.
+
+    >>> [is_article_heading(line) for line in ("제4조 납기 및 단가", "第3条（期間）", "第3条 期間は1年とする。")]
+    [True, True, False]
+    """
+    return _ARTICLE_HEADING.fullmatch(line) is not None

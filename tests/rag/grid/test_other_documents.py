@@ -332,3 +332,36 @@ def test_a_text_from_a_row_of_a_table_is_words():
     column = Column("who", "Supplier")
     assert _value_in("| Visutek | Hardware |", column) == Words("Visutek · Hardware")
     assert _value_in("- Does repairs.", column) == Words("Does repairs.")
+
+
+WARRANTY = """\
+물품 공급 계약서
+
+제1조 (목적)
+이 계약은 브룬 조선소에 밧줄과 닻을 공급하는 일을 정한다.
+
+제2조 (품목, 인도기일 및 값)
+공급자는 밧줄과 닻을 다음 달에 조선소로 보낸다.
+
+제3조 (품질보증)
+공급자는 물품을 받은 날부터 18개월 동안 흠이 있는 물품을 새것으로 바꾸어 준다.
+
+제4조 (지체)
+공급자가 인도기일을 어긴 때에는 하루마다 값의 1,000분의 2를 조선소에 낸다.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "told"),
+    [
+        ("품질보증", "품질보증 기간은 얼마인가요?", "18개월"),
+        ("인도기일", "인도기일은 언제인가요?", "다음 달"),
+    ],
+)
+def test_what_is_left_of_a_heading_or_of_a_word_is_no_value(
+    library: Library, name: str, question: str, told: str
+):
+    found = read(library, WARRANTY, Column("x", name, question))
+    assert isinstance(found.value, Words)
+    assert told in found.value.text
+    assert found.state == "unconfirmed"
