@@ -99,8 +99,14 @@ def _alone(here: Workspace) -> None:
         return
     if sent.conversation_id == st.query_params.get(sidebar.PARAMETER):  # else they went elsewhere
         with place.container(), show_errors(), suppress(NotFound):  # deleted in another tab: the page says so
-            _show(sent, here, seconds=TURN_ONLY)
+            _show_pending(sent, here)
     st.rerun()
+
+
+def _show_pending(sent: TurnRecord, here: Workspace) -> None:
+    """Show a sent turn, unless its answer has ended: then a run of the whole page has drawn it already."""
+    if here.conversations.message(sent.answer_id).state == "pending":
+        _show(sent, here, seconds=TURN_ONLY)
 
 
 def _follow(here: Workspace, meanwhile: Callable[[], None]) -> bool:

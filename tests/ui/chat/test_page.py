@@ -456,6 +456,18 @@ def test_a_chat_that_was_deleted_elsewhere_is_neither_renamed_nor_deleted_again(
     assert at.title[0].value == "Ask your own documents"
 
 
+def test_a_question_is_drawn_once_though_its_answer_ends_before_its_turn_is_drawn(
+    page: Page, here: Workspace
+):
+    turn = tell(here, "Who?", "Ann did.")
+    at = page()
+    at.session_state["question-on-its-way"] = turn
+    at.query_params["chat"] = turn.conversation_id
+    at.run()
+    assert not at.exception
+    assert [shown.value for shown in at.markdown].count("Who?") == 1
+
+
 def test_a_question_that_was_refused_is_kept_until_it_is_taken(page: Page, here: Workspace):
     at = page()
     at.chat_input[0].set_value("Why? " * 2000).run()
