@@ -145,6 +145,22 @@ def test_a_chat_over_two_of_many_files_takes_four_clicks(
     expect(visitor.answers()).not_to_contain_text("harbour.md")
 
 
+def test_a_document_is_selected_again_after_its_deletion_was_undone(
+    server: Server, visit: Visit, files: tuple[Path, Path]
+):
+    visitor = visit(f"{server.url}/library")
+    page = visitor.page
+    visitor.add(*files)
+    for file in files:
+        expect(visitor.row(file.name)).to_contain_text("Ready")
+    tick(visitor, "castle.md")
+    click(page.get_by_role("button", name="Delete", exact=True), then=gone(visitor.row("castle.md")))
+    click(page.get_by_role("button", name="Undo"), then=visitor.row("castle.md"))
+    expect(page.get_by_text("1 selected", exact=True)).to_have_count(0)
+    tick(visitor, "castle.md")
+    expect(page.get_by_role("button", name="Delete", exact=True)).to_be_visible()
+
+
 def test_it_works_from_the_keyboard_on_a_narrow_screen(
     server: Server, visit: Visit, files: tuple[Path, Path]
 ):

@@ -63,7 +63,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   function send() {
     mark();
     tell();
-    setStateValue('selected', [...state.chosen]);
+    // With the version: Streamlit takes no value that equals the one told before, and the page may have
+    // changed the selection since.
+    setStateValue('selected', { ids: [...state.chosen], version: data.version });
   }
 
   function pick(at, event) {

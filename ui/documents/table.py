@@ -97,7 +97,7 @@ def show_table(
             "selected": sorted(selected),
             "version": version,
         },
-        on_selected_change=given("selected", lambda ids: on_select({str(id_) for id_ in ids})),
+        on_selected_change=given("selected", lambda told: on_select({str(id_) for id_ in told["ids"]})),
         on_ordered_change=given("ordered", lambda column: on_order(str(column))),
         on_opened_change=given("opened", lambda id_: on_open(str(id_))),
         on_retried_change=given("retried", lambda id_: on_retry(str(id_))),
