@@ -155,12 +155,14 @@ def answer(
     instructions: str = "",
     steps: Sequence[tuple[str, str]] = (),
     typed: str = "",
+    spoken: str = "",
     passages_of: DocumentPassages | None = None,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Event]:
     """Yield the events of one answer; raises LLMError and Cancelled, events before that stay valid.
 
-    `typed` is the question without terms of the conversation, where it was completed by them. `worded` is
+    `typed` is what is looked for of a question without terms of the conversation, where it was completed by
+    them, and `spoken` all that was typed: in its language an extractive answer speaks. `worded` is
     the question with the periods and documents that its answer is looked for without. `said` is the last
     answer where more of it is asked for: an extractive answer does not quote it again. `so_far` is the text
     of an answer that was cut off: its whole sentences are the first token, and the model continues after
@@ -172,10 +174,10 @@ def answer(
     that was searched in `steps`, as (words to show, words to look for), quotes for each of them.
     """
     if llm is None and passages and steps:
-        yield from _extracted_steps(question, passages, steps, embedder, rarity, k, cancelled)
+        yield from _extracted_steps(question, spoken, passages, steps, embedder, rarity, k, cancelled)
     elif llm is None or not passages:
         yield from _extracted(
-            question, typed, worded, passages, embedder, rarity, said, k, passages_of, cancelled
+            question, typed, worded, spoken, passages, embedder, rarity, said, k, passages_of, cancelled
         )
     else:
         before = conversation_text(turns, min(conversation_tokens, llm.settings.context_tokens // 4))
@@ -222,6 +224,7 @@ def _extracted(
     question: str,
     typed: str,
     worded: str,
+    spoken: str,
     passages: Sequence[Passage],
     embedder: Embeddings | None,
     rarity: Rarity | None,
@@ -250,11 +253,13 @@ def _extracted(
         passages, picks = with_definitions(question, passages, picks, passages_of)
     shown, picks = _cited_first(passages, picks, k)
     yield Sources(shown)
-    yield from written(write(question, shown, picks, doubtful=not clear, worded=worded), cancelled)
+    told = write(question, shown, picks, doubtful=not clear, worded=worded, spoken=spoken)
+    yield from written(told, cancelled)
 
 
 def _extracted_steps(
     question: str,
+    spoken: str,
     passages: Sequence[Passage],
     steps: Sequence[tuple[str, str]],
     embedder: Embeddings | None,
@@ -286,7 +291,7 @@ def _extracted_steps(
         picks = [replace(pick, number=at[lanes[number][pick.number - 1].id]) for pick in one.picks]
         quotes[number] = replace(one, picks=picks)
     yield Sources(tuple(shown))
-    yield from written(write_steps(question, shown, quotes), cancelled)
+    yield from written(write_steps(question, shown, quotes, spoken=spoken), cancelled)
 
 
 def _cited_first(

@@ -40,7 +40,7 @@ from rag.retrieval.spelling import corrected
 from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_words
 from rag.text.facts import defines, nouns
 from rag.text.labels import begins_entry, label_of
-from rag.text.language import language, may_share_words
+from rag.text.language import language, may_share_words, shows_language
 from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
 from rag.text.markers import inert
 from rag.text.tokenize import Rarity, named_letters, tokens, word_language
@@ -78,14 +78,16 @@ def write(
     *,
     doubtful: bool,
     worded: str = "",
+    spoken: str = "",
 ) -> Iterator[AnswerPart]:
     """Yield the parts of an extractive answer: the best sentence in bold, then the other picks.
 
     A `doubtful` one says so first, and has nothing in bold. Without picks it only says that nothing was
-    found. `worded` is the question with all of its words, which say the column of a table. Joined they are
-    the text that each citation's `answer_start` and `answer_end` count in.
+    found. `worded` is the question with all of its words, which say the column of a table, and `spoken` as it
+    was typed: what is said of the quotes is in its language. Joined they are the text that each citation's
+    `answer_start` and `answer_end` count in.
     """
-    told = _paragraphs(question, passages, picks, doubtful=doubtful, worded=worded or question)
+    told = _paragraphs(question, passages, picks, doubtful=doubtful, worded=worded or question, spoken=spoken)
     yield from _parts(told, passages)
 
 
@@ -99,7 +101,7 @@ class StepQuote:
 
 
 def write_steps(
-    question: str, passages: Sequence[Passage], quotes: Sequence[StepQuote]
+    question: str, passages: Sequence[Passage], quotes: Sequence[StepQuote], *, spoken: str = ""
 ) -> Iterator[AnswerPart]:
     """Yield the parts of an extractive answer in steps: the words of each, then what it quotes."""
     yield from _parts(
@@ -108,7 +110,9 @@ def write_steps(
             for one in quotes
             for paragraph in (
                 (step_heading(one.words), None),
-                *_paragraphs(question, passages, one.picks, doubtful=one.doubtful, worded=one.words),
+                *_paragraphs(
+                    question, passages, one.picks, doubtful=one.doubtful, worded=one.words, spoken=spoken
+                ),
             )
         ),
         passages,
@@ -136,10 +140,17 @@ def _parts(
 
 
 def _paragraphs(
-    question: str, passages: Sequence[Passage], picks: Sequence[Pick], *, doubtful: bool, worded: str
+    question: str,
+    passages: Sequence[Passage],
+    picks: Sequence[Pick],
+    *,
+    doubtful: bool,
+    worded: str,
+    spoken: str,
 ) -> Iterator[tuple[str, Pick | None]]:
     if not picks or doubtful:
-        yield _translated(DOUBTFUL if picks else NOT_FOUND, worded, passages), None
+        asked = spoken if shows_language(spoken) else worded
+        yield _translated(DOUBTFUL if picks else NOT_FOUND, asked, passages), None
     for place, pick in enumerate(_once_each_picture(picks, passages)):
         passage = passages[pick.number - 1]
         if passage.is_from_picture:

@@ -687,6 +687,7 @@ class RagPipeline:
             instructions=self._instructions(passages),
             steps=[(one.question, self.corpus.subject(one.question, ids)) for one in steps],
             typed=typed,
+            spoken=turn.question,
             passages_of=self._passages_of,
             cancelled=turn.cancelled,
         )

@@ -153,6 +153,15 @@ def answer_language(question: str, passages: Iterable[str]) -> str:
     return max(found, key=lambda code: found[code], default="en")
 
 
+def shows_language(text: str) -> bool:
+    """Return True where the script or the frequent words of a text show its language.
+
+    >>> shows_language("그 다음은?"), shows_language("And then?"), shows_language("FY2024?")
+    (True, True, False)
+    """
+    return bool(_script_language(text[:_SAMPLE])) or any(_latin_counts(text).values())
+
+
 def _script_language(sample: str) -> str:
     """Return the language that the script of a text shows; empty where it has that of many."""
     if sample.isascii():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rag.chat.answer import Sources, Token
 from rag.chat.conversation import Conversation
+from rag.chat.extractive import DOUBTFUL, NOT_FOUND
 from rag.chat.pipeline import PREVIOUS_QUESTION, RagPipeline, prepend_previous
 from rag.chat.small_talk import phrase_file
 from rag.errors import ModelUnavailable
@@ -170,6 +171,12 @@ def test_a_new_question_is_not_answered_by_words_of_the_chat_alone(chat: Chat, f
     doubted = chat.read("Where is the dental insurance?")
     assert doubted.startswith(("I found no clear answer.", "Your documents do not seem"))
     assert "landlord" in chat.read("Who repairs the kitchen?").split("[1]")[0]
+
+
+@pytest.mark.parametrize(("code", "asked"), [("ja", "その翌年は？"), ("ko", "그 다음 해는?")])
+def test_a_short_follow_up_is_answered_in_its_own_language(chat: Chat, files: None, code: str, asked: str):
+    chat.read("Which year had the lowest operating profit in the ferry's fares, and what was its deposit?")
+    assert chat.read(asked).startswith((DOUBTFUL[code], NOT_FOUND[code]))
 
 
 @pytest.mark.parametrize(
