@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rag.connectors.base import Checkpoint, Item, Listed, Source, Unreadable
 from rag.errors import ItemFailed, SourceError
-from rag.i18n import N_
+from rag.i18n import N_, N_plural
 from rag.jobs import Cancel, never
 
 Matches = Callable[[str], object]
@@ -116,7 +116,7 @@ class FolderSource(Source):
             count += isinstance(found, Item)
             if count == 1000:
                 return N_("{root} has 1,000 files and more.", root=self._root)
-        return f"{self._root} has {count} {'file' if count == 1 else 'files'}."
+        return N_plural("{root} has {count} file.", "{root} has {count} files.", count, root=self._root)
 
     def list(self, cursor: str | None = None, cancelled: Cancel = never) -> Iterator[Listed]:
         """Yield every file, and folders that cannot be read; the cursor holds the folders with files."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rag.connectors.base import Checkpoint, Item, Listed, Unreadable
 from rag.connectors.folder import FolderSettings, FolderSource, matcher
 from rag.errors import ItemFailed, SourceError
+from rag.i18n import in_language, translated
 
 Make = Callable[..., FolderSource]
 
@@ -64,6 +65,8 @@ def test_the_test_says_what_was_reached(folder: Path, source: Make):
     assert source().test() == f"{folder} has 1 file."
     put(folder / "b.txt")
     assert source().test() == f"{folder} has 2 files."
+    with in_language("ko"):
+        assert translated(source().test()) == f"{folder}: 파일이 2개 있습니다."
 
 
 def test_a_file_has_another_version_when_it_changes(folder: Path, source: Make):
