@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from rag.i18n import LANGUAGES, N_, _, translated, written_day
+from rag.i18n import LANGUAGES, N_, _, language, translated, written_day
 from rag.index.staged import ReindexProgress
 from rag.retrieval.rerank.cross_encoder import DEFAULT_MODEL as USUAL_CROSS_ENCODER
 from rag.retrieval.rerank.llm import ListwiseReranker, windows
@@ -54,7 +54,7 @@ _STEPS = {
     "trees": N_("Embedding the summary trees: {done} of {total} summaries and passages"),
     "verifying": N_("Verifying the index: {done} of {total}"),
 }
-LANGUAGE_KEY = "settings-language"
+LANGUAGE_KEY = "settings-language-{code}"  # of the page's language: a browser keeps a label it has shown
 
 
 def _show_reindexing(workspace: Workspace, chosen: str) -> None:
@@ -538,19 +538,19 @@ def show_language(account: Account) -> None:
     """Show the languages; the one that is chosen is taken at once."""
     options: list[str] = ["", *LANGUAGES]
     chosen = st.session_state.get(page_language.CHOSEN, "")
-    browser = LANGUAGES[page_language.browser_language()]
+    browser, key = LANGUAGES[page_language.browser_language()], LANGUAGE_KEY.format(code=language())
 
     def shown(code: str) -> str:
         return LANGUAGES.get(code) or _("As in the browser ({language})", language=browser)
 
     def choose() -> None:
-        page_language.choose(str(st.session_state[LANGUAGE_KEY]), account)
+        page_language.choose(str(st.session_state[key]), account)
 
     st.selectbox(
         _("Language"),
         options,
         index=options.index(chosen) if chosen in options else 0,
         format_func=shown,
-        key=LANGUAGE_KEY,
+        key=key,
         on_change=flash_errors(choose),
     )
