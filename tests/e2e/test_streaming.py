@@ -8,13 +8,14 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Server
-from tests.e2e.visitor import PATIENCE, Visitor, again, click, close, gone
+from tests.e2e.visitor import PATIENCE, Visitor, again, click, close, gone, press
 from tests.rag.fake_llm import FakeLLM, Reply, Request
 
 Visit = Callable[..., Visitor]
 LARGER = pytest.mark.slow(reason="the same on a larger screen")
 LONG = Reply(" ".join(f"word{number}" for number in range(300)) + " [1].", hold_after=10)
 SHORT = "The harbour handled 4.1 million containers in 2024 [1]. " * 3 + "Nobody objected."
+START = "Ask your documents"
 HELD = Reply(SHORT, hold_after=15)  # goes on when the test says so
 
 
@@ -290,6 +291,11 @@ def test_the_input_has_the_focus_a_key_leads_to_the_chats_and_the_end_is_read_al
     visitor.finished(1)
     expect(page.get_by_role("status").filter(has_text="The answer has ended.")).to_have_count(1)
     expect(page.get_by_role("heading", level=1)).to_have_text("How many containers were handled?")
+    press(page.get_by_role("button", name="New chat"), then=page.get_by_role("heading", name=START))
+    expect(box).to_be_focused()
+    visitor.go("Library")
+    press(page.get_by_role("button", name="New chat"), then=page.get_by_role("heading", name=START))
+    expect(box).to_be_focused()
 
 
 def test_an_unfinished_question_stays_over_another_page_and_a_reload(visitor: Visitor, fake: FakeLLM):

@@ -39,6 +39,7 @@ const ANSWER = '[aria-label="Chat message from assistant"]';
 const QUESTIONS = '[class*="st-key-question-"]';
 const SAID = '[data-testid="stChatMessage"] [data-testid="stMarkdownContainer"]';
 const EDIT = '[class*="st-key-edit-"] button';
+const NEW = '.st-key-new-chat button';
 const CONTINUE = '[class*="st-key-continue-"] button';
 const DRAWN = '[data-testid="stApp"][data-test-script-state="notRunning"]';
 const SCOPE = '.st-key-scope details[open] > summary';
@@ -63,10 +64,10 @@ function keyOf(element, start = 'st-key-question-') {
 
 function drawn() { return document.querySelector(DRAWN) !== null; }
 
-let pinned, waiting, newest, restored, twice, reached;
+let pinned, waiting, newest, restored, twice, reached, anew;
 
 function forget() {
-  [pinned, waiting, newest, restored, twice, reached] = [0, false, '', null, null, null];
+  [pinned, waiting, newest, restored, twice, reached, anew] = [0, false, '', null, null, null, false];
 }
 
 forget();
@@ -165,6 +166,7 @@ function begin({ data, parentElement }) {
   function clicked(event) {
     if (event.target.closest?.('.st-key-sign-out')) sessionStorage.removeItem(DRAFT);
     if (event.target.closest?.(CONTINUE)) stopping = '';
+    anew = Boolean(event.target.closest?.(NEW));
     if (event.target.closest?.(SEND) && box()?.value.trim()) { remember(); draw(); }
   }
 
@@ -172,12 +174,24 @@ function begin({ data, parentElement }) {
     const area = box();
     if (!area || area === restored) return;
     restored = area;
-    const idle = document.activeElement === document.body && !document.querySelector('[role="dialog"]');
-    if (idle && matchMedia('(pointer: fine)').matches) area.focus({ preventScroll: true });
+    const at = document.activeElement;
+    if ((at === document.body && !document.querySelector('[role="dialog"]')) || at?.closest(NEW)) focus();
     const kept = sessionStorage.getItem(DRAFT);
     if (!kept || area.value) return;
     Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(area, kept);
     area.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  // Where a finger types, the focus would bring the keyboard over the page.
+  function focus() {
+    if (matchMedia('(pointer: fine)').matches) box().focus({ preventScroll: true });
+  }
+
+  // Who begins a new chat types its question next.
+  function greet() {
+    if (!anew || !box() || document.querySelector(QUESTIONS)) return;
+    anew = false;
+    focus();
   }
 
   // An address that names an answer, or words that the chat was found by, leads there once.
@@ -249,7 +263,7 @@ function begin({ data, parentElement }) {
     if (twice) twice.style.display = 'none';
   }
 
-  function look() { restore(); showOnce(); room(); reach(); pin(); draw(); }
+  function look() { restore(); greet(); showOnce(); room(); reach(); pin(); draw(); }
 
   stop.onclick = () => {
     if (stopping) return;
