@@ -159,7 +159,7 @@ def _paragraphs(
             told = _lead(passage, pick)
         else:
             told = quoted(passage, pick.start, pick.end)
-        yield _marked(told, pick.number, worded), pick
+        yield _marked(told, pick.number, worded, spoken), pick
 
 
 def _lead(passage: Passage, pick: Pick) -> str:
@@ -290,39 +290,54 @@ def header_above(passage: Passage, start: int) -> tuple[str, ...]:
     return tuple(header.split(" | ")) if " | " in header else ()
 
 
-def _marked(words: str, number: int, question: str) -> str:
-    """Return a quote with its marker: after it, or in the last row of a table."""
+def _marked(words: str, number: int, question: str, spoken: str = "") -> str:
+    """Return a quote with its marker: after it, or in the last row of a table.
+
+    There the question as it was typed says the column first: to one that was completed an earlier question
+    may have given the name of another column.
+    """
     table = next(reversed(read_tables(words)), None) if words.endswith(" |") else None
     if table is None or not table.rows:
         return f"{words[:-1]}[{number}] |" if words.endswith(" |") else f"{words} [{number}]"
     last = table.rows[-1]
     row = [escape_bars(cell) for cell in last.cells]
-    at = asked_column(question, table.header, row)
+    typed = named_column(spoken, table.header, row)
+    at = asked_column(question, table.header, row) if typed is None else typed
     row[at] = f"{row[at]} [{number}]"
     return f"{words[: last.start]}| {' | '.join(row)} |"
 
 
 def asked_column(question: str, header: Sequence[str], row: Sequence[str]) -> int:
-    """Return the column of a row that a question names by its header, else the first that has words.
+    """Return the column of a row that a question names by its header, else the last that has words.
 
     A question for an amount that names none is answered by the only number of a row.
 
     >>> asked_column("How many in 2025?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
     1
     >>> asked_column("How much grain?", ["Cargo", "2025", "2024"], ["Grain", "880", "915"])
-    0
+    2
     >>> asked_column("交通費はいくらですか?", ["日付", "費目", "金額"], ["2025-10-15", "交通費", "12,650"])
     2
+    """
+    named = named_column(question, header, row)
+    if named is not None:
+        return named
+    amounts = [at for at, cell in enumerate(row) if _AMOUNT.fullmatch(cell.strip())]
+    if len(amounts) == 1 and _ASKS_AMOUNT.search(question):
+        return amounts[0]
+    return next((at for at in reversed(range(len(row))) if row[at]), len(row) - 1)
+
+
+def named_column(question: str, header: Sequence[str], row: Sequence[str]) -> int | None:
+    """Return the one column of a row, after the first, that a question names by its header; None if none.
+
+    >>> named_column("12월 서울 매출은?", ["월", "서울", "합계"], ["12월", "3805", "17480"])
+    1
     """
     asked = frozenset(tokens(with_quarter_words(question)))
     named = [len(asked & frozenset(tokens(with_quarter_words(cell)))) for cell in header[: len(row)]]
     best = max(named[1:], default=0)
-    if best and named[1:].count(best) == 1:
-        return named.index(best, 1)
-    amounts = [at for at, cell in enumerate(row) if _AMOUNT.fullmatch(cell.strip())]
-    if len(amounts) == 1 and _ASKS_AMOUNT.search(question):
-        return amounts[0]
-    return next((at for at, cell in enumerate(row) if cell), len(row) - 1)
+    return named.index(best, 1) if best and named[1:].count(best) == 1 else None
 
 
 _ASKS_AMOUNT = re.compile(r"\bhow (?:much|many)\b|いくら|何円|얼마|몇 원", re.I)

@@ -114,17 +114,30 @@ def test_a_passage_that_begins_within_a_table_has_its_header_in_its_heading():
     assert answer.endswith("| Mac | 6,840 | 7,382 [1] |")
 
 
-def test_the_marker_of_a_row_stands_in_the_column_asked_for_else_beside_its_name():
+def test_the_marker_of_a_row_stands_in_the_column_asked_for_else_at_its_end():
     report = "| Cargo | 2025 | 2024 |\n|---|---|---|\n| Grain a\\|b | 880 | 915 |\n"
     answer, _ = asked("How much grain was handled in 2025?", report)
     assert answer.endswith("| Grain a\\|b | 880 [1] | 915 |")
     answer, _ = asked("How much grain was handled?", report)
-    assert answer.endswith("| Grain a\\|b [1] | 880 | 915 |")
+    assert answer.endswith("| Grain a\\|b | 880 | 915 [1] |")
     answer, _ = asked("2024年的 grain?", report.replace("2024", "2024年").replace("2025", "2025年"))
     assert answer.endswith("| 915 [1] |")
     expenses = "| 日付 | 費目 | 金額(円) |\n|---|---|---|\n| 2025-10-15 | 交通費 | 12650 |\n"
     answer, _ = asked("交通費はいくらですか?", expenses)
     assert answer.endswith("| 2025-10-15 | 交通費 | 12650 [1] |")
+
+
+def test_the_column_is_that_of_the_follow_up_and_not_of_the_question_before_it():
+    sales = "| 월 | 서울 | 부산 | 합계 |\n|---|---|---|---|\n| 12월 | 3805 | 2210 | 6015 |\n"
+    passage = Passage("c", "d", "매출.xlsx", "", None, "", 0, len(sales), sales)
+    pick = Pick(1, sales.index("| 12월"), len(sales) - 1, 9.0)
+    completed = "월별 12월 서울 매출 합계가 가장 큰 달은 언제인가요?"
+    for typed, row in (
+        ("12월 서울 매출은?", "| 12월 | 3805 [1] | 2210 | 6015 |"),
+        ("그럼 12월은?", "| 12월 | 3805 | 2210 | 6015 [1] |"),
+    ):
+        told = "".join(one.text for one in write(completed, [passage], [pick], doubtful=False, spoken=typed))
+        assert told.endswith(row)
 
 
 def test_a_cell_is_as_inert_as_a_sentence():
