@@ -416,7 +416,9 @@ function look(told, data) {
 function begin({ data, parentElement }) {
   document.documentElement.lang = data.language;
   const told = parentElement.querySelector('.footnote-told');
-  const watch = new MutationObserver(() => look(told, data));
+  let due = 0;  // a page is drawn in hundreds of parts: it is looked at once for each picture of it
+  const watch = new MutationObserver(() => { due ||= requestAnimationFrame(lookOnce); });
+  function lookOnce() { due = 0; look(told, data); }
   const listeners = [
     [document, 'click', closeDrawer, true], [document, 'click', noteRating, true],
     [document, 'focusin', showFocused, false], [window, 'keydown', escape, true],
@@ -430,6 +432,7 @@ function begin({ data, parentElement }) {
   look(told, data);
   return () => {
     watch.disconnect();
+    cancelAnimationFrame(due);
     for (const [place, kind, act, first] of listeners) place.removeEventListener(kind, act, first);
   };
 }

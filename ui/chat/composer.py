@@ -273,9 +273,10 @@ function begin({ data, parentElement }) {
     tell(data.stopping);
   };
 
-  let measured = null;
+  let measured = null, due = 0;  // an answer is drawn in many parts: all is looked at once for each picture
+  function lookOnce() { due = 0; look(); }
   const sizes = new ResizeObserver(room);
-  const watch = new MutationObserver(look);
+  const watch = new MutationObserver(() => { due ||= requestAnimationFrame(lookOnce); });
   watch.observe(document.body, { childList: true, subtree: true });
   const ticks = setInterval(() => { if (stopping || answering || waiting) draw(); }, TICK);
   const listeners = [
@@ -287,6 +288,7 @@ function begin({ data, parentElement }) {
   look();
   return () => {
     watch.disconnect();
+    cancelAnimationFrame(due);
     clearInterval(ticks);
     for (const [kind, act] of listeners) document.removeEventListener(kind, act, true);
     window.removeEventListener('resize', resized);
