@@ -60,9 +60,10 @@ def show_bar(records: Sequence[DocumentRecord], listed: Sequence[DocumentRecord]
 
 
 def totals(listed: Sequence[DocumentRecord]) -> str:
-    """Return the number of documents, those that could not be read, and their pages as far as counted."""
+    """Return the number of documents, those that could not be read, and their pages where all have some."""
     unread = sum(record.state == "refused" for record in listed)
-    pages = sum(record.pages or 0 for record in listed)
+    paged = all(record.pages or record.state == "refused" for record in listed)
+    pages = sum(record.pages or 0 for record in listed) if paged else 0
     number = (
         ngettext(
             "{count} document ({unread} could not be read)",
