@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rag.chat.steps import read_plan
 from rag.citations.support import backing, citation_of, markers, passage_of, remarks, statement_text
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, quoted, translated
 from rag.i18n import language as current_language
 from rag.text.language import language
 from rag.text.markdown import cells, read_tables
@@ -325,7 +325,7 @@ def _markdown_piece(piece: AnswerPiece) -> str:
 
 def _markdown_quote(quote: Quote) -> str:
     heading = f", {escaped(quote.heading)}" if quote.heading else ""
-    told = f"“{escaped(quote.text)}”" if quote.text else escaped(quote.read_from_picture)
+    told = quoted(escaped(quote.text)) if quote.text else escaped(quote.read_from_picture)
     words = _quoted(quote, told)
     place = f"{place_of(quote, escaped(quote.document))}{heading}"
     return f"- \\[{quote.number}\\] {words} — {place} (sha256 {escaped(quote.sha256)})"

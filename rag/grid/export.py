@@ -38,7 +38,7 @@ from rag.grid.cells import (
 from rag.grid.columns import Column
 from rag.grid.figures import Figure, figures
 from rag.grid.grids import DocumentCell, DocumentRow, Grid
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, quoted, translated
 from rag.i18n import language as current_language
 from rag.text.document import OPEN_XML
 from rag.text.language import language
@@ -178,7 +178,7 @@ def _put_cell(at: Any, cell: DocumentCell, quotes: Sequence[NumberedQuote]) -> N
     shade = _SHADES.get("verified" if cell.corrected is not None else cell.state)
     if shade is not None:
         at.fill = PatternFill("solid", start_color=shade)
-    said = [translated(remark(cell)), *(f"“{one.quote.text}” — {one.place}" for one in quotes)]
+    said = [translated(remark(cell)), *(f"{quoted(one.quote.text)} — {one.place}" for one in quotes)]
     at.comment = Comment(_storable("\n".join(said))[:_LONGEST_COMMENT], "Footnote", _TALL, _WIDE)
 
 
@@ -342,7 +342,7 @@ def to_markdown(exported: GridExport) -> str:
     ]
     told = [f"- {escaped(figure.sentence)}" for figure in exported.figures]
     listed = [
-        f"- \\[{one.number}\\] “{escaped(one.quote.text)}” — {escaped(one.place)} "
+        f"- \\[{one.number}\\] {quoted(escaped(one.quote.text))} — {escaped(one.place)} "
         f"(sha256 {escaped(one.row.document.sha256)})"
         for of_cell in quotes.values()
         for one in of_cell

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from rag.citations.support import OPEN, citation_of, markers, passage_of, place_and_heading
-from rag.i18n import N_, _, translated
+from rag.i18n import N_, _, quoted, translated
 from rag.text.language import STOP_WORDS, without_particle
 from rag.text.markdown import plain_words
 from rag.text.tokenize import tokens
@@ -321,7 +321,7 @@ def _hint(evidence: CitedPassage, checking: bool, row: str) -> str:
         place = translated(place_and_heading(evidence.passage))
         return _("Read from a picture by a model: {hint}", hint=f"{short} — {place}")
     place = ", ".join(filter(None, [translated(place_and_heading(evidence.passage)), row]))
-    hint = f"“{short}” — {place}"
+    hint = f"{quoted(short)} — {place}"
     status = CHECKING if checking and told in OPEN else STATUSES.get(told)
     return _(status, hint=hint) if status else hint
 

@@ -26,6 +26,7 @@ from rag.chat.export import (
     to_markdown,
     unhelpful_to_jsonl,
 )
+from rag.i18n import in_language
 from storage.records import CitationRecord, ConversationRecord, Message, PassageRecord
 
 WHEN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -154,6 +155,12 @@ def test_what_a_source_says_instead_is_told_in_every_form():
     differing = (*CITATIONS[:2], replace(CITATIONS[2], status="differs", marker=1, note="2001"), CITATIONS[3])
     for form in (to_html, to_markdown):
         assert "Source says: 2001" in form(chat(question(), answer(citations=differing)))
+
+
+def test_quotes_have_the_marks_of_the_language_of_the_page():
+    with in_language("ja"):
+        told = to_markdown(chat(question(), answer()))
+    assert "「The castle was built in 1432" in told and "“The castle" not in told
 
 
 def test_what_an_answer_was_searched_in_is_told_in_every_form():
