@@ -146,7 +146,7 @@ MOST_LOUD = 2  # words of a heading in capitals: more are the title page
 _SUBJECT_ONLY = re.compile(r"[^\W\d_][^\W_]*(?:[ '’&/-]{1,3}[^\W_]+)*")
 _ABOUT = {
     "en": "What does the document say about {heading}?",
-    "ko": "이 문서는 {heading}에 대해 무엇을 설명합니까?",
+    "ko": "{heading}의 주요 내용은 무엇인가요?",
     "ja": "「{heading}」には何が書かれていますか。",
 }
 
