@@ -1,6 +1,6 @@
 """Labels and descriptions of the retrievers."""
 
-from rag.i18n import N_, translated
+from rag.i18n import N_, _, translated
 
 RECOMMENDED = "ensemble-cc"
 RETRIEVERS: dict[str, str] = {
@@ -25,6 +25,15 @@ USES: dict[str, str] = {
     "mmr": N_("Broad questions. Skips passages that repeat each other."),
     "bm25": N_("Names, numbers, codes and exact terms. The fastest."),
 }
+
+
+def described(name: str, sentence: str) -> str:
+    """Return a name in bold and a sentence on it, as Markdown.
+
+    >>> described("Words", "The fastest.")
+    '**Words.** The fastest.'
+    """
+    return _("**{name}.** {sentence}", name=name, sentence=sentence)
 
 
 def retriever_name(retriever: str) -> str:

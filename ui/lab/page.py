@@ -17,7 +17,7 @@ from rag.workspace import Workspace
 from storage.records import DocumentRecord, QuestionRecord, QuestionSetRecord
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RETRIEVERS, USES, retriever_name
+from ui.components.labels import RETRIEVERS, USES, described, retriever_name
 from ui.components.markdown import escape_text, label, plain_line
 from ui.components.messages import confirm_deletion, flash, rename_action, show_flash, show_refusal
 from ui.components.pagination import paginated
@@ -70,7 +70,7 @@ def _show_comparison(lab: Lab, chosen: QuestionSetRecord, records: Sequence[Docu
             name
             for name in RETRIEVERS
             if st.checkbox(
-                f"**{retriever_name(name)}.** {translated(USES[name])}",
+                described(retriever_name(name), translated(USES[name])),
                 value=True,
                 key=f"lab-compare-{name}",
             )

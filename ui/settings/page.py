@@ -21,7 +21,7 @@ from storage.errors import FootnoteError
 from ui import language as page_language
 from ui import pages
 from ui.components.job_progress import follow_job
-from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, retriever_name
+from ui.components.labels import RECOMMENDED, TREE_RETRIEVERS, USES, described, retriever_name
 from ui.components.markdown import label
 from ui.components.messages import action, flash, flash_errors, show_refusal, show_sentence
 from ui.server.services import ADMINISTRATORS_ONLY, PageServices, services, workspace
@@ -260,7 +260,7 @@ def _reranker(settings: Settings, fixed: frozenset[str]) -> dict[str, Any]:
         **shared(
             "reranker",
             fixed,
-            "\n".join(f"- **{translated(RERANKERS[name])}.** {costs[name]}" for name in costs),
+            "\n".join(f"- {described(translated(RERANKERS[name]), costs[name])}" for name in costs),
         ),
     )
     hint = _(
@@ -463,7 +463,7 @@ def _search(settings: Settings, fixed: frozenset[str]) -> str:
         **shared(
             "retriever",
             fixed,
-            "\n".join(f"- **{retriever_name(one)}.** {translated(USES[one])}" for one in USES),
+            "\n".join(f"- {described(retriever_name(one), translated(USES[one]))}" for one in USES),
         ),
     )
 
