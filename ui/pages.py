@@ -387,11 +387,20 @@ function openAtHead() {
 
 function scrolled() { opening = 0; }
 
+// A table that scrolls begins where its cell with a mark is seen: the others are beside it.
+function showMark(table) {
+  const cell = table.querySelector('a[href^="#cite-"]')?.closest('td');
+  const over = cell ? cell.getBoundingClientRect().right - table.getBoundingClientRect().right : 0;
+  if (over > 0) table.scrollLeft += Math.ceil(over);
+}
+
 let reading = false;
 
 function look(told, data) {
   for (const table of document.querySelectorAll(SCROLLS)) {
-    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+    if (table.scrollWidth <= table.clientWidth) continue;
+    table.tabIndex = 0;
+    showMark(table);
   }
   for (const cell of document.querySelectorAll(CELLS)) {
     cell.classList.toggle('footnote-whole', WHOLE.test(cell.textContent.trim()));

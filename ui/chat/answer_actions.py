@@ -150,12 +150,13 @@ def _exported(workspace: Workspace, chat: str, form: FormName, answer_id: str, c
 
 
 def show_rating(message: Message, workspace: Workspace) -> None:
-    """Show the buttons that rate an answer."""
-    for rating, (icon, unmarked, marked) in _RATINGS.items():
-        chosen = message.rating == rating
-        name, key = translated(marked if chosen else unmarked), f"rate-{rating}-{message.id}"
-        rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
-        action(name, icon, key, rate, kind="secondary" if chosen else "tertiary", help=name)
+    """Show the buttons that rate an answer, on one line."""
+    with st.container(horizontal=True, width="content", gap="xxsmall", wrap=False):
+        for rating, (icon, unmarked, marked) in _RATINGS.items():
+            chosen = message.rating == rating
+            name, key = translated(marked if chosen else unmarked), f"rate-{rating}-{message.id}"
+            rate = partial(workspace.conversations.rate, message.id, None if chosen else rating)
+            action(name, icon, key, rate, kind="secondary" if chosen else "tertiary", help=name)
 
 
 def show_reasons(message: Message, workspace: Workspace) -> None:
