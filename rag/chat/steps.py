@@ -31,6 +31,7 @@ from rag.text.dates import find_periods
 from rag.text.facts import names, nouns
 from rag.text.language import STOP_WORDS, language
 from rag.text.normalize import normalize
+from rag.text.tokenize import tokens
 
 E = TypeVar("E")
 TextsAbout = Callable[[str], Sequence[str]]
@@ -368,7 +369,10 @@ def _sides(question: str, code: str, documents: Sequence[DocumentProfile], texts
                 after = ""
             if not (_has_subject(a, code) and _has_subject(b, code)):
                 return []
-            both = (_with_head(a, b, code, texts), _with_beginning(a, b))
+            both = _of_documents(a, b, code, documents) or (
+                _with_head(a, b, code, texts),
+                _with_beginning(a, b),
+            )
             sides = (_tidy(f"{before} {side} {after}") for side in both)
             return [Step(side.replace(_JOINER, " ")) for side in sides]
     return []
@@ -380,6 +384,8 @@ _JOINER = "\u2060"  # in the place of a space that a comparison must not be cut 
 def _compared(pattern: re.Pattern[str], question: str, texts: TextsAbout) -> re.Match[str] | None:
     """Return how a pattern cuts a comparison; where it can, not within what the documents call one thing."""
     first = found = pattern.search(question)
+    if first is not None and not _is_word(first, texts):
+        return None
     while found is not None:
         start = found.end("a") - len(found["a"].split()[-1])
         end = found.start("b") + len(found["b"].split()[0])
@@ -389,6 +395,32 @@ def _compared(pattern: re.Pattern[str], question: str, texts: TextsAbout) -> re.
         question = question[:start] + joined.replace(" ", _JOINER) + question[end:]
         found = pattern.search(question)
     return first
+
+
+_KANJI, _HIRAGANA = re.compile("[一-鿿々]"), re.compile("[ぁ-ゖ]")
+
+
+def _is_word(found: re.Match[str], texts: TextsAbout) -> bool:
+    """Return True where the sign between two sides is a word of its own: 対 begins 対象 and ends 絶対, too.
+
+    Before kanji it is one where the documents have the noun after it without it, and nowhere with it.
+
+    >>> told = "大阪支店の目標は600台。", "対象外の品目は別に定める。"
+    >>> sign = re.compile("(?P<a>.+?)(?P<versus>対)(?P<b>.+)")
+    >>> asked = "東京支店対大阪支店", "返品対象外の品目", "送料の対象"
+    >>> [_is_word(found, lambda words: told) for one in asked if (found := sign.search(one))]
+    [True, False, False]
+    """
+    at, after = found.groupdict().get("versus") and found.start("versus"), found["b"]
+    if at is None:
+        return True
+    if _HIRAGANA.match(found.string[at - 1]) or _HIRAGANA.match(after):
+        return False
+    if not _KANJI.match(after):
+        return True
+    thing = next(iter(nouns(after)), "")
+    known = [text for text in texts(thing) if thing in text] if len(thing) > 1 else []
+    return bool(known) and not any(f"対{thing}" in text for text in known)
 
 
 def _is_one(joined: str, texts: TextsAbout) -> bool:
@@ -407,6 +439,31 @@ def _is_one(joined: str, texts: TextsAbout) -> bool:
 
 _NAME = r"[A-Z][\w-]*(?: [A-Z][\w-]*)*"
 _OF_NAME = re.compile(rf"(?P<of>.+ (?:in|of|for|from|at|by|to|on) (?:the )?){_NAME}")
+
+
+_OF_LAST = re.compile(r"(?P<of>.+ (?:in|of|for|from|on) (?:the )?)(?P<last>[^ ]+(?: [^ ]+)?)")
+
+
+def _of_documents(a: str, b: str, code: str, documents: Sequence[DocumentProfile]) -> tuple[str, str] | None:
+    """Return both sides with what is asked of two documents: one of them has it, the other only a name.
+
+    "The rent in the lease and the draft" is that of both, and so is "契約書と見積書の納期". None for others.
+    """
+    if code == "en":
+        found = _OF_LAST.fullmatch(a)
+        if found and all(_names_document(one, documents) for one in (found["last"], b)):
+            return a, found["of"] + re.sub(r"^the ", "", b)
+        return None
+    owner, of, thing = b.partition("의 " if code == "ko" else "の")
+    if thing and all(_names_document(one, documents) for one in (a, owner)):
+        return a + of + thing, b
+    return None
+
+
+def _names_document(words: str, documents: Sequence[DocumentProfile]) -> bool:
+    """Return True for words that are all in the title of a document."""
+    own = frozenset(tokens(words))
+    return bool(own) and any(own <= one.title_words for one in documents)
 
 
 def _with_beginning(a: str, b: str) -> str:

@@ -154,6 +154,61 @@ def test_a_comparison_is_cut_where_the_documents_end_a_name(question: str, steps
 @pytest.mark.parametrize(
     "question",
     [
+        "配送料の対象外の地域を教えてください",
+        "返品対応の期限は何日以内ですか",
+        "絶対に必要な書類は何ですか",
+        "苦情対応窓口はどこですか",
+    ],
+)
+def test_a_word_with_the_sign_of_a_comparison_in_it_is_not_cut(question: str) -> None:
+    told = ("離島は対象外の地域とする。", "返品対応は七日以内に行う。", "苦情対応窓口は本店に置く。")
+    assert plan_by_rule(question, texts=lambda _: told) == ()
+
+
+def test_two_things_of_the_documents_are_compared_by_the_sign_between_them() -> None:
+    told = ("普通預金の金利は0.1%とする。", "定期預金の金利は0.4%とする。")
+    steps = plan_by_rule("普通預金対定期預金の違いは？", texts=lambda _: told)
+    assert [step.question for step in steps] == ["普通預金", "定期預金"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "question", "steps"),
+    [
+        (
+            ("임대차계약서.pdf", "입주안내문.md"),
+            "입주안내문과 임대차계약서의 주차 요금을 비교해 주세요",
+            ["입주안내문의 주차 요금", "임대차계약서의 주차 요금"],
+        ),
+        (
+            ("募集要項.pdf", "雇用契約書.docx"),
+            "募集要項と雇用契約書の試用期間を比較して",
+            ["募集要項の試用期間", "雇用契約書の試用期間"],
+        ),
+        (
+            ("brochure.pdf", "lease.docx"),
+            "Compare the parking fee in the brochure and the lease.",
+            ["The parking fee in the brochure", "The parking fee in the lease"],
+        ),
+    ],
+)
+def test_what_is_compared_of_two_documents_is_asked_of_both(
+    titles: tuple[str, str], question: str, steps: list[str]
+):
+    documents = [DocumentProfile(name, name) for name in titles]
+    assert [step.question for step in plan_by_rule(question, documents)] == steps
+
+
+def test_what_only_one_side_of_a_comparison_has_stays_there_beside_no_document():
+    documents = [DocumentProfile("lease", "임대차계약서.pdf")]
+    steps = [
+        step.question for step in plan_by_rule("난방비와 임대차계약서의 주차 요금을 비교해 줘", documents)
+    ]
+    assert steps == ["난방비", "임대차계약서의 주차 요금"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
         "What do the terms and conditions say about research and development?",
         "Who is responsible?",
         "When does the lease end?",
