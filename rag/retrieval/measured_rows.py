@@ -20,25 +20,40 @@ from rag.retrieval.items import NamedItem
 from rag.retrieval.row_filter import NamedTable, has_values, named_values, plain, tables_of
 from rag.retrieval.sentences import Pick
 from rag.retrieval.table_rows import TOTAL
+from rag.text.dates import find_periods
 from rag.text.facts import nouns, numbers, without_numbers
 from rag.text.markdown import TableRow
 from rag.text.tokenize import tokens
 
-Extreme = Literal["largest", "smallest"]
+Extreme = Literal["largest", "smallest", "latest", "earliest"]
 Comparison = Callable[[float, float], bool]
+_BETWEEN_KO, _BETWEEN_JA = r"(?P<ko>[가-힣]{1,8}[이가]\s)?", r"(?P<ja>[^\s、。？?]{1,12}が)?"
+"""Words that may stand within a sign: "가장 매출이 큰 달", 「一番売上が大きい月」."""
 _SIGNS: dict[Extreme, re.Pattern[str]] = {
-    "largest": re.compile(
-        r"\b(?:highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?: expensive)?)\b"
-        r"|가장\s?(?:높|많|크|큰|컸|비싸|비싼|비쌌|길|긴)[가-힣]*|최대|최고|최다"
-        r"|(?:最も|もっとも|一番|いちばん)(?:高|多|大き|長)(?:い|かった|な|く)?|最大|最高|最多",
+    which: re.compile(
+        rf"\b(?:{english})\b"
+        rf"|(?:가장|제일)\s?{_BETWEEN_KO}(?:{korean})[가-힣]*"
+        rf"|(?:最も|もっとも|一番|いちばん){_BETWEEN_JA}(?:{japanese})(?:い|かった|な|く|の)?|{others}",
         re.IGNORECASE,
-    ),
-    "smallest": re.compile(
-        r"\b(?:lowest|smallest|cheapest|minimum|shortest|fewest|(?<!at )least(?: expensive)?)\b"
-        r"|가장\s?(?:낮|적|작|싸|싼|쌌|저렴|짧)[가-힣]*|최소|최저"
-        r"|(?:最も|もっとも|一番|いちばん)(?:低|少な|小さ|安|短)(?:い|かった|な|く)?|最小|最低|最少",
-        re.IGNORECASE,
-    ),
+    )
+    for which, english, korean, japanese, others in (
+        (
+            "largest",
+            r"highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?! recent)(?: expensive)?",
+            "높|많|크|큰|컸|비싸|비싼|비쌌|길|긴",
+            "高|多|大き|長",
+            "최대|최고|최다|最大|最高|最多",
+        ),
+        (
+            "smallest",
+            r"lowest|smallest|cheapest|minimum|shortest|fewest|(?<!at )least(?: expensive)?",
+            "낮|적|작|싸|싼|쌌|저렴|짧",
+            "低|少な|小さ|安|短",
+            "최소|최저|最小|最低|最少",
+        ),
+        ("latest", "latest|newest|most recent", "늦|나중|최근|최신", "遅|新し|最近", "最新"),
+        ("earliest", "earliest|oldest|soonest", "이르|이른|빠르|빠른|오래|먼저", "早|古", "最古"),
+    )
 }
 _FIGURE = (
     r"(?<![\d,.])(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]{0,30}(?![\d,])"
@@ -77,8 +92,26 @@ LEAST_ROWS = 2  # with a number, of which one is the largest
 LONGEST_CELL = 40  # characters of a cell with a number
 LONGEST_UNIT = 8  # letters around a number in a cell
 _YEARS = range(1900, 2100)
+_GRAINS = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(cell, re.IGNORECASE))
+    for asked, cell in (
+        (
+            r"\bmonths?\b|(?<![가-힣])[달월](?![가-힣]{2})|月",
+            r"\d{1,2}\s?[월月]|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+            r"|(?:19|20)\d\d\s?[-./년年]\s?\d{1,2}\s?[월月]?",
+        ),
+        (r"\bquarters?\b|분기|四半期", r"Q[1-4]|[1-4]\s?분기|第?[1-4一二三四]四半期"),
+        (
+            r"\byears?\b|연도|년도|(?<![가-힣])해(?![가-힣]{2})|年",
+            r"(?:FY\s?)?(?:19|20)\d\d\s?(?:년도?|年度?)?",
+        ),
+    )
+)
+"""Words that ask for a month, a quarter or a year, and a cell that is one, whatever its column is called."""
 _ASKING = frozenset(tokens("how many list show find give name", "en")) | {"목록", "나열", "전부", "一覧"}
 """Words that ask for rows, and say nothing of them."""
+_DATE = frozenset(tokens("date day", "en")) | {"날짜", "일자", "日付"}
+"""Words for a day, which its column need not be called by."""
 _SUM = re.compile(r"(?:sum|계|소계|[小総合]?計)?")
 """Label of a row of totals, besides `TOTAL`: it may have none."""
 
@@ -104,11 +137,21 @@ def extreme_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
     which = asks_extreme(question)
     if which is None:
         return []
-    pick = max if which == "largest" else min
+    pick = max if which in ("largest", "latest") else min
+    read = _days if which in ("latest", "earliest") else _numbers
     found: list[NamedItem] = []
-    for column in _columns(plain(_SIGNS[which].sub(" ", question)), passages):
+    for column in _columns(plain(_SIGNS[which].sub(_said_between, question)), passages, read):
         found += column.rows(partial(operator.eq, pick(value for value, _, _ in column.values)))
     return found
+
+
+def _said_between(sign: re.Match[str]) -> str:
+    """Return the words within a sign, which are none of it.
+
+    >>> _SIGNS["largest"].sub(_said_between, "一番売上が大きい月はいつ")
+    ' 売上が 月はいつ'
+    """
+    return f" {sign['ko'] or sign['ja'] or ''} "
 
 
 def bounds_in(question: str) -> tuple[list[tuple[Comparison, float]], str]:
@@ -142,14 +185,19 @@ def bounded_rows(question: str, passages: Sequence[Passage]) -> list[NamedItem]:
         return []
     return [
         item
-        for column in _columns(plain(left), passages)
+        for column in _columns(plain(left), passages, _numbers)
         for item in column.rows(lambda value: all(test(value, bound) for test, bound in bounds))
     ]
 
 
-def _columns(asked: str, passages: Sequence[Passage]) -> list["_Column"]:
+_Values = list[tuple[float, TableRow, int]]
+"""Values of a column, each with its row and the number of its passage."""
+_Reader = Callable[[Sequence[tuple[TableRow, int]], int], _Values]
+
+
+def _columns(asked: str, passages: Sequence[Passage], read: _Reader) -> list["_Column"]:
     """Return the columns that a question speaks of, of the tables that it names best."""
-    found = [one for one in (_read(asked, parts) for parts in _whole_tables(passages)) if one is not None]
+    found = [one for parts in _whole_tables(passages) if (one := _read(asked, parts, read)) is not None]
     most = max((one.named for one in found), default=0)
     return [one for one in found if one.named == most]
 
@@ -208,17 +256,18 @@ def _rows(parts: Sequence[_Part]) -> list[tuple[TableRow, int]]:
     return [(row, number) for row, number in at.values() if not _is_total(row)]
 
 
-def _read(asked: str, parts: Sequence[_Part]) -> _Column | None:
-    """Return the column of numbers of a table that a question speaks of; None where it speaks of none."""
+def _read(asked: str, parts: Sequence[_Part], read: _Reader) -> _Column | None:
+    """Return the column of values of a table that a question speaks of; None where it speaks of none."""
     header, naming, rows = parts[0][2].header, parts[0][2].naming, _rows(parts)
     chosen, left = named_values(asked, [row for row, _ in rows])
-    words = frozenset(tokens(" ".join(nouns(left)))) - _ASKING
+    without = _without_grain(left, rows)
+    words = frozenset(tokens(" ".join(nouns(without)))) - (_ASKING | _DATE if read is _days else _ASKING)
     named = {at: _named_by(cell, words, left) for at, cell in enumerate(header)}
-    columns = {at: values for at in range(1, len(header)) if (values := _numbers(rows, at))}
+    columns = {at: values for at in range(1, len(header)) if (values := read(rows, at))}
     at = _measured(header, named, columns)
     if at is None:
         return None
-    keys = any(named[other] for other in range(len(header)) if other not in columns)
+    keys = without != left or any(named[other] for other in range(len(header)) if other not in columns)
     others = words - frozenset(tokens(header[at])).union(*named.values())
     if others and (not keys or not all(_is_said(word, naming) for word in others)):
         return None
@@ -252,7 +301,7 @@ def _is_said(word: str, naming: str) -> bool:
 def _measured(
     header: Sequence[str],
     named: dict[int, frozenset[str]],
-    columns: dict[int, list[tuple[float, TableRow, int]]],
+    columns: dict[int, _Values],
 ) -> int | None:
     """Return the column with numbers that is named best; else that of totals, or the only one."""
     most = max((len(named[at]) for at in columns), default=0)
@@ -262,7 +311,37 @@ def _measured(
     return best[0] if len(best) == 1 else None
 
 
-def _numbers(rows: Sequence[tuple[TableRow, int]], at: int) -> list[tuple[float, TableRow, int]]:
+def _without_grain(asked: str, rows: Sequence[tuple[TableRow, int]]) -> str:
+    """Return a question without the word that asks for a month, a quarter or a year, where each row is one."""
+    for sign, cell in _GRAINS:
+        if all(cell.fullmatch(row.cells[0].strip()) for row, _ in rows):
+            asked = sign.sub(" ", asked)
+    return asked
+
+
+def _days(rows: Sequence[tuple[TableRow, int]], at: int) -> _Values:
+    """Return the days of a column that has nothing else, as numbers."""
+    filled = [
+        (row.cells[at].strip(), row, number)
+        for row, number in rows
+        if at < len(row.cells) and row.cells[at].strip()
+    ]
+    days = [(day, row, number) for cell, row, number in filled if (day := _day(cell)) is not None]
+    return days if LEAST_ROWS <= len(days) == len(filled) else []
+
+
+def _day(cell: str) -> float | None:
+    """Return the number of the day of a cell that is a date; None for another one.
+
+    >>> _day("2025-11-21") == _day("November 21, 2025"), _day("ready by 2025-11-21")
+    (True, None)
+    """
+    found = find_periods(cell)
+    is_date = len(found) == 1 and found[0].grain == "day" and found[0].end - found[0].start == len(cell)
+    return float(found[0].first.toordinal()) if is_date else None
+
+
+def _numbers(rows: Sequence[tuple[TableRow, int]], at: int) -> _Values:
     """Return the numbers of a column that has little else; nothing for years, or for more than one unit."""
     filled = [
         (row.cells[at], row, number) for row, number in rows if at < len(row.cells) and row.cells[at].strip()

@@ -95,6 +95,70 @@ def test_a_table_that_does_not_say_what_is_asked_for_is_not_read(question: str):
     assert rows(question) == []
 
 
+TASKS = """\
+| No. | Task | Due |
+|---|---|---|
+| 1 | Oil the hinges | 2024-05-20 |
+| 2 | Paint the gate | 2024-06-02 |
+| 3 | Cut the hedge | 2024-05-03 |
+"""
+GARDEN = {
+    "garden.md": TASKS,
+    "화단.md": TASKS.replace("Task", "작업").replace("Due", "마감일"),
+    "庭.md": TASKS.replace("Task", "作業").replace("Due", "締切日"),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("Which task has the latest due date?", "2"),
+        ("Which task is the oldest by its due date?", "3"),
+        ("마감일이 가장 늦은 작업은 무엇인가요?", "2"),
+        ("작업 중에 마감일이 제일 빠른 것은?", "3"),
+        ("締切日が一番遅い作業はどれですか", "2"),
+        ("一番締切日が早い作業は？", "3"),
+    ],
+)
+def test_a_date_is_measured_too(question: str, row: str):
+    given = [passage(at, name, text) for at, (name, text) in enumerate(GARDEN.items())]
+    assert [item.name for item in extreme_rows(question, given)] == [row]
+
+
+def test_days_are_no_number_that_is_largest_and_numbers_are_not_latest():
+    given = [passage(1, "garden.md", TASKS), passage(2, "bookings.csv", BOOKINGS)]
+    assert extreme_rows("Which task is the largest?", given) == []
+    assert extreme_rows("Which booking is the latest?", given) == []
+
+
+MONTHS = """\
+| 월 | 동관 | 서관 | 합계 |
+|---|---|---|---|
+| 1월 | 40 | 70 | 110 |
+| 2월 | 90 | 55 | 145 |
+| 합계 | 130 | 125 | 255 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "month"),
+    [
+        ("방문객이 가장 많은 달은 언제인가요?", "2월"),
+        ("가장 방문객이 적은 달은?", "1월"),
+        ("주차료가 가장 많은 달은 언제인가요?", None),
+    ],
+)
+def test_a_month_is_asked_for_whatever_its_column_is_called(question: str, month: str | None):
+    given = [passage(1, "방문객.xlsx", MONTHS, "방문객")]
+    assert [item.name for item in extreme_rows(question, given)] == ([month] if month else [])
+
+
+def test_a_month_is_asked_for_beside_the_word_that_says_most():
+    told = MONTHS.replace("동관", "東館").replace("서관", "西館").replace("월", "月").replace("합계", "合計")
+    given = [passage(1, "来館者.xlsx", told, "月別来館者")]
+    assert [one.name for one in extreme_rows("一番来館者が多い月はいつですか", given)] == ["2月"]
+
+
 def test_a_row_whose_number_is_by_chance_the_sum_of_those_above_is_no_total():
     text = "| Room | Beds |\n|---|---|\n| Ash | 1 |\n| Birch | 2 |\n| Cedar | 3 |"
     (found,) = extreme_rows("Which room has the most beds?", [passage(1, "a.md", text)])
