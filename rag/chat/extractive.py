@@ -41,7 +41,15 @@ from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_w
 from rag.text.facts import defines, nouns
 from rag.text.labels import begins_entry, label_of
 from rag.text.language import language, may_share_words, shows_language
-from rag.text.markdown import TableRow, escape_bars, markdown_table, read_tables, rows, whole_caption
+from rag.text.markdown import (
+    TableRow,
+    column_of,
+    escape_bars,
+    markdown_table,
+    read_tables,
+    rows,
+    whole_caption,
+)
 from rag.text.markers import inert
 from rag.text.tokenize import Rarity, named_letters, tokens, word_language
 
@@ -159,7 +167,15 @@ def _paragraphs(
             told = _lead(passage, pick)
         else:
             told = quoted(passage, pick.start, pick.end)
-        yield _marked(told, pick.number, worded, spoken), pick
+        yield _marked(told, pick.number, worded, spoken, _cell_of(passage, pick)), pick
+
+
+def _cell_of(passage: Passage, pick: Pick) -> int | None:
+    """Return the column of the cell that is the best of a pick, where that is one of a single row."""
+    found = list(rows(passage.text, pick.start, pick.end))
+    if len(found) != 1 or found[0].start != pick.start:
+        return None
+    return column_of(passage.text, found[0], pick.best_start, pick.best_end)
 
 
 def _lead(passage: Passage, pick: Pick) -> str:
@@ -290,10 +306,10 @@ def header_above(passage: Passage, start: int) -> tuple[str, ...]:
     return tuple(header.split(" | ")) if " | " in header else ()
 
 
-def _marked(words: str, number: int, question: str, spoken: str = "") -> str:
-    """Return a quote with its marker: after it, or in the last row of a table.
+def _marked(words: str, number: int, question: str, spoken: str = "", column: int | None = None) -> str:
+    """Return a quote with its marker: after it, or in the last row of a table, in the `column` meant.
 
-    There the question as it was typed says the column first: to one that was completed an earlier question
+    Where none is, the question as it was typed says it first: to one that was completed an earlier question
     may have given the name of another column.
     """
     table = next(reversed(read_tables(words)), None) if words.endswith(" |") else None
@@ -301,8 +317,8 @@ def _marked(words: str, number: int, question: str, spoken: str = "") -> str:
         return f"{words[:-1]}[{number}] |" if words.endswith(" |") else f"{words} [{number}]"
     last = table.rows[-1]
     row = [escape_bars(cell) for cell in last.cells]
-    typed = named_column(spoken, table.header, row)
-    at = asked_column(question, table.header, row) if typed is None else typed
+    at = named_column(spoken, table.header, row) if column is None else column
+    at = asked_column(question, table.header, row) if at is None else at
     row[at] = f"{row[at]} [{number}]"
     return f"{words[: last.start]}| {' | '.join(row)} |"
 

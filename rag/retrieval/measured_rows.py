@@ -22,7 +22,7 @@ from rag.retrieval.sentences import Pick
 from rag.retrieval.table_rows import TOTAL
 from rag.text.dates import find_periods
 from rag.text.facts import nouns, numbers, without_numbers
-from rag.text.markdown import TableRow
+from rag.text.markdown import TableRow, cell_span
 from rag.text.tokenize import tokens
 
 Extreme = Literal["largest", "smallest", "latest", "earliest"]
@@ -116,6 +116,10 @@ _SUM = re.compile(r"(?:sum|계|소계|[小総合]?計)?")
 """Label of a row of totals, besides `TOTAL`: it may have none."""
 
 
+_Part = tuple[int, int, NamedTable]
+"""Part of a table within one passage, with the passage's number from 1 and its start in the document."""
+
+
 def asks_extreme(question: str) -> Extreme | None:
     """Return which end a question asks for; None where it asks for none, or for both.
 
@@ -202,6 +206,67 @@ def _columns(asked: str, passages: Sequence[Passage], read: _Reader) -> list["_C
     return [one for one in found if one.named == most]
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """Cell of a row with the number of its passage."""
+
+    number: int
+    row: TableRow
+    column: int
+
+
+def _extreme_cell(question: str, which: Extreme, passages: Sequence[Passage]) -> _Cell | None:
+    r"""Return the cell at the end that is asked for of the columns of a kind: "branch" of Leeds and York.
+
+    The kind is in their headers, or heads a column of another table that has them. They are compared in the
+    row that a question names, else in that of totals. All else in the question must name the table.
+
+    >>> text = "| Month | East wing | West wing |\n|---|---|---|\n| May | 3 | 7 |\n| Total | 8 | 9 |"
+    >>> given = [Passage("c", "d", "visits.xlsx", "", None, "Visits", 0, len(text), text)]
+    >>> _extreme_cell("Which wing had the most visits?", "largest", given).column
+    2
+    """
+    asked = plain(_SIGNS[which].sub(_said_between, question))
+    tables = list(_whole_tables(passages))
+    for parts in tables:
+        rows = _all_rows(parts)
+        chosen, left = named_values(asked, [row for row, _ in rows])
+        meant = [one for one in rows if (has_values(one[0], chosen) if chosen else _is_total(one[0]))]
+        if len(meant) != 1:
+            continue
+        row, number = meant[0]
+        for kind in nouns(left):
+            columns = _of_kind(kind, parts[0][2].header, tables)
+            values = {at: value for at in columns if (value := _value_at(row, at)) is not None}
+            others = frozenset(tokens(" ".join(nouns(left)))) - frozenset(tokens(kind)) - _ASKING
+            if len(values) >= LEAST_ROWS and all(_is_said(word, parts[0][2].naming) for word in others):
+                at = (max if which == "largest" else min)(values, key=values.__getitem__)
+                return _Cell(number, row, at)
+    return None
+
+
+def _value_at(row: TableRow, at: int) -> float | None:
+    return _number(row.cells[at]) if at < len(row.cells) else None
+
+
+def _of_kind(kind: str, header: Sequence[str], tables: Iterable[Sequence[_Part]]) -> list[int]:
+    """Return the columns whose header has the kind, or stands in a column of another table called so."""
+    words = frozenset(tokens(kind))
+    members = {
+        plain(row.cells[at]).strip()
+        for parts in tables
+        for at, head in enumerate(parts[0][2].header)
+        if words and words == frozenset(tokens(head))
+        for row, _ in _rows(parts)
+        if at < len(row.cells)
+    }
+    return [
+        at
+        for at, head in enumerate(header)
+        if at and not _is_sum(head) and (words < frozenset(tokens(head)) or plain(head).strip() in members)
+    ]
+
+
 def with_extreme_rows(
     question: str, passages: Sequence[Passage], documents: Iterable[Passage]
 ) -> tuple[list[Passage], list[Pick]] | None:
@@ -212,17 +277,28 @@ def with_extreme_rows(
     whole = list(documents)
     passages, picks = list(passages), list[Pick]()
     places = {passage.id: number for number, passage in enumerate(passages, 1)}
-    for item in extreme_rows(question, whole):
-        passage = whole[item.number - 1]
+    for number, span, best in _extreme_spans(question, whole):
+        passage = whole[number - 1]
         if passage.id not in places:
             passages.append(passage)
             places[passage.id] = len(passages)
-        picks.append(Pick(places[passage.id], item.start, item.end, 1.0, item.start, item.end))
+        picks.append(Pick(places[passage.id], *span, 1.0, *best))
     return (passages, picks) if picks else None
 
 
-_Part = tuple[int, int, NamedTable]
-"""Part of a table within one passage, with the passage's number from 1 and its start in the document."""
+_Span = tuple[int, int]
+
+
+def _extreme_spans(question: str, passages: Sequence[Passage]) -> Iterator[tuple[int, _Span, _Span]]:
+    """Yield each row asked for: the number of its passage, its span, and that of what answers in it."""
+    which = asks_extreme(question)
+    cell = _extreme_cell(question, which, passages) if which in ("largest", "smallest") else None
+    if cell is not None:
+        span = (cell.row.start, cell.row.end)
+        yield cell.number, span, cell_span(passages[cell.number - 1].text, cell.row, cell.column)
+        return
+    for item in extreme_rows(question, passages):
+        yield item.number, (item.start, item.end), (item.start, item.end)
 
 
 @dataclass(frozen=True)
@@ -252,8 +328,12 @@ def _whole_tables(passages: Sequence[Passage]) -> Iterator[list[_Part]]:
 
 def _rows(parts: Sequence[_Part]) -> list[tuple[TableRow, int]]:
     """Return the rows of a table without totals, each once, with the number of its passage."""
+    return [(row, number) for row, number in _all_rows(parts) if not _is_total(row)]
+
+
+def _all_rows(parts: Sequence[_Part]) -> list[tuple[TableRow, int]]:
     at = {start + row.start: (row, number) for number, start, table in parts for row in table.rows}
-    return [(row, number) for row, number in at.values() if not _is_total(row)]
+    return list(at.values())
 
 
 def _read(asked: str, parts: Sequence[_Part], read: _Reader) -> _Column | None:
@@ -278,7 +358,12 @@ def _read(asked: str, parts: Sequence[_Part], read: _Reader) -> _Column | None:
 
 
 def _is_total(row: TableRow) -> bool:
-    name = plain(row.cells[0]) if row.cells else ""
+    return _is_sum(row.cells[0] if row.cells else "")
+
+
+def _is_sum(label: str) -> bool:
+    """Return True for the label of a row or a column of totals."""
+    name = plain(label)
     if _SUM.fullmatch(name.strip()):
         return True
     return any(word in name for word in TOTAL) and not TOTAL.isdisjoint(tokens(name))
@@ -312,7 +397,7 @@ def _measured(
 
 
 def _without_grain(asked: str, rows: Sequence[tuple[TableRow, int]]) -> str:
-    """Return a question without the word that asks for a month, a quarter or a year, where each row is one."""
+    """Return a question without the word that asks for a month, quarter or year, where each row is one."""
     for sign, cell in _GRAINS:
         if all(cell.fullmatch(row.cells[0].strip()) for row, _ in rows):
             asked = sign.sub(" ", asked)

@@ -129,6 +129,30 @@ def cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip().replace("\\|", "|") for cell in BAR.split(inner))
 
 
+def cell_span(text: str, row: TableRow, column: int) -> tuple[int, int]:
+    r"""Return the span of a cell of a row within its text, without the bars and the spaces around it.
+
+    >>> told = "| May | 40 |"
+    >>> [told[slice(*cell_span(told, one, 1))] for one in rows(told, 0, len(told))]
+    ['40']
+    """
+    bars = [found.end() for found in BAR.finditer(text, row.start, row.end)]
+    start, end = bars[column], (bars[column + 1] - 1 if column + 1 < len(bars) else row.end)
+    cell = text[start:end]
+    return start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip())
+
+
+def column_of(text: str, row: TableRow, start: int, end: int) -> int | None:
+    r"""Return the column of a row that a span of its text lies in; None for one that is all of the row.
+
+    >>> told = "| May | 40 |"
+    >>> [column_of(told, one, *span) for one in rows(told, 0, len(told)) for span in ((8, 10), (0, 12))]
+    [1, None]
+    """
+    spans = [cell_span(text, row, at) for at in range(len(row.cells))]
+    return next((at for at, (first, last) in enumerate(spans) if first <= start and end <= last), None)
+
+
 def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     r"""Return a table as Markdown; a header that is shorter than the rows begins in a later column.
 

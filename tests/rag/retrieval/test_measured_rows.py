@@ -10,7 +10,7 @@ from rag.ingest.library import Library
 from rag.jobs import never
 from rag.models.embeddings import Embedder
 from rag.passage import Passage
-from rag.retrieval.measured_rows import bounded_rows, bounds_in, extreme_rows
+from rag.retrieval.measured_rows import bounded_rows, bounds_in, extreme_rows, with_extreme_rows
 from rag.settings import Settings
 from storage.database import Database
 from tests.rag.chat.test_pipeline import put
@@ -240,3 +240,51 @@ def test_rows_within_bounds_are_listed_with_their_number(library: Library, quest
     weeks = [f"Week {n}" for n in range(1, 200) if 1000 + n * 7 % 61 >= least]
     assert done.text.startswith(f"**{len(weeks)} found:**")
     assert [citation.quote.split("|")[1].strip() for citation in done.citations] == weeks
+
+
+VISITS = """\
+| Month | East wing | West wing | Garden | Total |
+|---|---|---|---|---|
+| May | 30 | 70 | 9 | 109 |
+| June | 90 | 40 | 8 | 138 |
+| Total | 120 | 110 | 17 | 247 |
+"""
+WINGS = "| Wing | Head |\n|---|---|\n| East wing | Ann Lee |\n| Garden | Jon Pell |\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "heading", "cell"),
+    [
+        ("Which wing had the most visits?", "Visits", "120"),
+        ("Which wing had the fewest visits?", "Visits", "17"),
+        ("Which wing had the most visits in May?", "Visits", "70"),
+        ("Which wing had the highest costs?", "Visits", None),
+    ],
+)
+def test_columns_of_a_kind_are_compared_in_the_row_that_is_meant(
+    question: str, heading: str, cell: str | None
+):
+    given = [passage(1, "museum.xlsx", VISITS, heading), passage(2, "staff.csv", WINGS)]
+    found = with_extreme_rows(question, (), given)
+    told = None if found is None else found[0][0].text[found[1][0].best_start : found[1][0].best_end]
+    assert told == cell
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("방문이 가장 적은 건물은 어디인가요?", ("월", "동관", "서관", "별관", "합계", "건물")),
+        ("訪問が一番少ない施設はどこですか", ("月", "東館", "西館", "別館", "合計", "施設")),
+    ],
+)
+def test_another_table_tells_of_what_kind_columns_are(question: str, names: tuple[str, ...]):
+    month, east, west, other, total, kind = names
+    text = VISITS.replace("Month", month).replace("East wing", east).replace("West wing", west)
+    text = text.replace("Garden", other).replace("Total", total)
+    kinds = f"| {kind} | 개관 |\n|---|---|\n| {east} | 1990 |\n| {west} | 1992 |\n| {other} | 2001 |\n"
+    given = [passage(1, "a.xlsx", text, "월별 방문" if month == "월" else "月別訪問")]
+    assert with_extreme_rows(question, (), given) is None
+    found = with_extreme_rows(question, (), [*given, passage(2, "b.csv", kinds)])
+    assert found is not None
+    [pick] = found[1]
+    assert found[0][0].text[pick.best_start : pick.best_end] == "17"
