@@ -368,11 +368,19 @@ def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:
 
 
 def _translated(sayings: dict[str, str], question: str, passages: Sequence[Passage] = ()) -> str:
-    """Return a sentence in a question's language; one without kana is Japanese where a passage is."""
+    """Return a sentence in the language of an answer, else in English."""
+    return sayings.get(answer_language(question, passages), sayings["en"])
+
+
+def answer_language(question: str, passages: Sequence[Passage]) -> str:
+    """Return a question's language; one of kanji without kana is Japanese where a passage is.
+
+    >>> told = Passage("c", "d", "a.md", "", None, "", 0, 9, "会費は三百円とする。")
+    >>> answer_language("会費一覧", [told]), answer_language("会費一覧", [])
+    ('ja', 'zh')
+    """
     code = language(question)
-    if code == "zh" and any(language(passage.text) == "ja" for passage in passages):
-        code = "ja"
-    return sayings.get(code, sayings["en"])
+    return "ja" if code == "zh" and any(language(passage.text) == "ja" for passage in passages) else code
 
 
 # Answerability
@@ -411,7 +419,7 @@ _REQUEST = frozenset(
         "page passage please know want info information detail thing about question answer mean",
         "en",
     )
-)
+) | frozenset(tokens("모두 전부 목록 全て 全部 一覧"))
 """Words of a request that no answer repeats."""
 
 

@@ -26,7 +26,7 @@ from typing import Literal
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.answer import Event, Prompt, Sources, generated, longest_answer, written
-from rag.chat.extractive import AnswerPart, header_above, write
+from rag.chat.extractive import AnswerPart, answer_language, header_above, write
 from rag.chat.map_reduce import (
     AROUND,
     ITEMS,
@@ -64,6 +64,7 @@ from rag.text.language import STOP_WORDS, language
 from rag.text.markdown import TableRow, read_tables, rows, table_head, table_row
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced
+from rag.text.sentences import sentences
 from rag.text.tokenize import tokens
 
 Kind = Literal["overview", "topic", "list", "documents", "author", "rows"]
@@ -122,6 +123,7 @@ _LIST = (
         r"|(?:[\w' -]{1,40}\s)?(?:list|name|mention|contain|describe|define))"
         r")\b(?P<rest>.{0,60})$"
         r"|^(?:what|which) are (?:all|all of) (?:the )?(?P<all>.{2,100}?)[.?!]*$"
+        r"|^all (?:the |of the |my )?(?P<bare>.{2,100}?)[.?!]*$"
         r"|^(?:what|which)\s+(?P<there>.{2,60}?)\s+(?:are there|exist|(?:do|did) (?:we|i|you|they) have"
         r"|are (?:named|mentioned|listed))\b.{0,40}$",
         re.IGNORECASE,
@@ -129,12 +131,14 @@ _LIST = (
     re.compile(
         r"^(?:모든\s+(?P<subject>.{1,50}?)(?:을|를|은|는|이|가)?|(?P<listed>.{1,50}?)(?:을|를|은|는|이|가)?\s*(?:모두|전부|다|목록을?))\s*"
         r"(?:나열|열거|알려|보여|찾아|정리|말해|적어|뽑아|무엇|뭐)\S*.{0,12}$"
+        r"|^(?P<bare>.{1,50}?)(?:을|를|은|는|이|가)?\s+(?:모두|전부|목록)[은는]?요?[\s?.!]*$"
         r"|^(?P<counted>.{1,50}?)(?:은|는|이|가)?\s*(?:모두|전부|총)?\s*몇\s*(?:개|가지|건|명|곳|편|장|번|종|단계|항목)"
         r"\s*(?:이|가|나)?\s*(?:인|입|있|이[에죠지]|예|야|나오|언급|되|돼|[?？]|$).{0,12}$"
     ),
     re.compile(
         r"^(?:すべての|全ての|全)(?P<subject>.{1,50}?)を?(?:列挙|挙げ|教え|リスト|示し|一覧|書き出|まとめ).{0,15}$"
-        r"|^(?P<listed>.{1,50}?)を?(?:すべて|全て|全部|一覧で|もれなく)(?:列挙|挙げ|教え|リスト|示し|書き出|並べ|まとめ).{0,15}$"
+        r"|^(?P<listed>.{1,50}?)を?(?:すべて|全て|全部|一覧で|もれなく)(?:列挙|挙げ|教え|リスト|一覧|示し|見せ|書き出|並べ|まとめ).{0,15}$"
+        r"|^(?P<bare>.{1,50}?)(?:を|は|の)?(?:すべて|全て|全部|一覧)[?？。]*$"
         r"|^(?P<counted>.{1,50}?)(?:は|が)?(?:全部で|合計)?(?:いくつ|何(?:個|件|つ|種類|人|名|社|箇所|か所|項目|段階|本|枚|通|点|台|冊|校|軒|回))"
         r"(?:です|でしょう|ある|あり|い[るま]|載|記|挙げ|書かれ|含ま|か|[?？]|$).{0,12}$"
         r"|^(?P<named>.{1,50}?)の(?:一覧|リスト)(?:を|は)?(?:教え|示し|見せ|作|出し|[?？]|$).{0,15}$"
@@ -339,7 +343,26 @@ def answer_whole(
     if asked.kind == "documents":
         total = len({passage.document_id for passage in passages})
         return list_items(question, "documents", find_mentions(asked.subject, passages), passages, total)
-    return list_items(question, "list", find_items(asked.subject, passages), passages, len(passages))
+    return list_items(question, "list", _items(asked.subject, passages), passages, len(passages))
+
+
+_KINDS = re.compile(
+    r"^(?:(?:different|various) )?(?:kind|type|sort|categor)(?:s|ies|y)? of |의?\s?종류$|の種類$",
+    re.IGNORECASE,
+)
+
+
+def _items(subject: str, passages: Sequence[Passage]) -> list[NamedItem]:
+    """Return the items of a kind; "kinds of leave" are the kinds of leave that there are.
+
+    Where a sentence tells of the kinds in these words, it is searched for.
+    """
+    found, bare = find_items(subject, passages), _KINDS.sub("", subject)
+    if found or not bare or bare == subject:
+        return found
+    wanted = frozenset(tokens(subject))
+    told = (one.text[start:end] for one in passages for start, end in sentences(one.text))
+    return [] if any(wanted <= frozenset(tokens(text)) for text in told) else find_items(bare, passages)
 
 
 def _picked(question: str, passages: Sequence[Passage], picks: Sequence[Pick]) -> WholeAnswer | None:
@@ -357,7 +380,7 @@ def list_items(
     """Return the list of items with their number, each cited; None where there is none."""
     if not items:
         return None
-    code = language(question)
+    code = answer_language(question, passages)
     shown = items[:MOST_ITEMS]
     order = list(dict.fromkeys(item.number for item in shown))
     numbers = {number: place for place, number in enumerate(order, 1)}

@@ -108,7 +108,17 @@ def named_values(asked: str, found: Sequence[TableRow]) -> tuple[dict[int, set[s
 
 
 def _names(left: str, table: NamedTable) -> bool:
-    """Return True where the rest of a question names a table: its first column or what stands above it."""
-    words = frozenset(tokens(" ".join(nouns(left))))
+    """Return True where the rest of a question names a table: its first column or what stands above it.
+
+    >>> table = NamedTable(("거래처", "상태"), (), "")
+    >>> [_names(left, table) for left in (" 상태인 거래처", " 상태", " 지역 거래처")]
+    [True, False, False]
+    """
+    words = frozenset(tokens(" ".join(word for word in nouns(left) if not _says_column(word, table.header))))
     own = frozenset(tokens(f"{table.header[0]} {table.naming}"))
     return bool(words & own) and words <= own | frozenset(tokens(" ".join(table.header)))
+
+
+def _says_column(word: str, header: Sequence[str]) -> bool:
+    """Return True for a Korean or Japanese word that begins with a header but the first: "상태인"."""
+    return any(not cell.isascii() and word.startswith(cell.strip()) for cell in header[1:] if cell.strip())

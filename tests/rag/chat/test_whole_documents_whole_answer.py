@@ -207,6 +207,11 @@ JAPANESE_BILLS = "| 請求書番号 | 状況 |\n|---|---|\n| A1 | 未払い |\n|
         ("미납인 청구서는 몇 건인가요?", KOREAN_BILLS, ["A1", "A3"]),
         ("未払いの請求書は何件ですか", JAPANESE_BILLS, ["A1", "A3"]),
         ("請求書のうち未払いは何件ありますか", JAPANESE_BILLS, ["A1", "A3"]),
+        ("All invoices from Acme Ltd with the status open", BILLS, ["INV-1", "INV-3"]),
+        ("미납 상태인 청구서를 모두 알려 주세요", KOREAN_BILLS, ["A1", "A3"]),
+        ("상태가 미납인 청구서 전부", KOREAN_BILLS, ["A1", "A3"]),
+        ("未払いの状況の請求書を全部見せてください", JAPANESE_BILLS, ["A1", "A3"]),
+        ("未払いの請求書一覧", JAPANESE_BILLS, ["A1", "A3"]),
     ],
 )
 def test_rows_with_a_value_that_is_named_are_counted(question: str, table: str, named: list[str]):
@@ -237,6 +242,32 @@ def test_a_row_that_two_passages_share_is_counted_once():
     ]
     _, done, _ = asked("How many invoices are open?", held=held)
     assert done.text.startswith("**2 found:**")
+
+
+FEES = "| 会費の名称 | 月額 |\n|---|---|\n| 正会員会費 | 三千円 |\n| 学生のための会費 | 千円 |"
+FEES_TOLD = "会費の種類は、正会員会費と学生会費の二種類とする。"
+
+
+@pytest.mark.parametrize(
+    ("question", "table", "listed"),
+    [
+        ("会費の種類をすべて教えてください", FEES, 2),
+        ("会費を全部一覧にしてください", FEES, 2),
+        ("会費一覧", FEES, 2),
+        ("보험 종류를 모두 알려 주세요", "| 보험 | 보험료 |\n|---|---|\n| 화재 | 9 |\n| 상해 | 4 |", 2),
+        ("List all types of leave", "| Leave | Days |\n|---|---|\n| Annual | 9 |\n| Parental | 4 |", 2),
+        ("会費の種類をすべて教えてください", FEES + "\n\n" + FEES_TOLD, 0),
+    ],
+)
+def test_the_kinds_of_a_thing_are_listed_where_no_sentence_tells_of_them(
+    question: str, table: str, listed: int
+):
+    held = [Passage("c3", "2", "list.md", "", None, "", 0, len(table), table)]
+    _, done, _ = asked(question, held=held, found=held)
+    lead = done.text.partition("\n")[0]
+    assert (str(listed) in lead) if listed else FEES_TOLD[:-1] in done.text
+    if not question.isascii():
+        assert "found" not in lead
 
 
 def test_a_list_shows_the_rows_of_its_items_under_their_header():
