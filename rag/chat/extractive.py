@@ -511,8 +511,9 @@ def _decide_by_words(
 
 def quotes_for(decision: Decision, quotes: Callable[..., list[Pick]]) -> list[Pick]:
     """Return the quotes that are worth showing, of `extract`; few where only the meaning is near."""
-    if not decision.far:
-        return quotes(by_meaning=True) if decision.foreign else quotes()
+    found = [] if decision.far else quotes(by_meaning=True) if decision.foreign else quotes()
+    if found:
+        return found
     return quotes(by_meaning=True)[:CLOSEST] if decision.near else []
 
 

@@ -342,6 +342,17 @@ def test_of_passages_that_are_only_near_in_meaning_two_quotes_are_shown(
     assert ("unoccupied" in done.text) is (start == DOUBTFUL["en"]) and len(done.citations) <= CLOSEST
 
 
+@pytest.mark.parametrize(("cosine", "start"), [(0.95, DOUBTFUL["ko"]), (0.83, NOT_FOUND["ko"])])
+def test_near_passages_are_shown_where_no_sentence_has_enough_of_the_words(
+    embedder: Embedder, cosine: float, start: str
+):
+    table = "| 구분 | 휴식일수 |\n|---|---|\n| 본인 이사 | 2일 |\n| 자녀 입학 | 1일 |"
+    near = passage(table, similarity=Found(1, cosine, 1.0))
+    *_, done = answer("입학하면 며칠 쉬게 해 주나요?", [near], llm=None, embedder=embedder)
+    assert done.text.startswith(start)
+    assert ("자녀 입학" in done.text) is (start == DOUBTFUL["ko"])
+
+
 def test_a_passage_with_few_of_the_words_does_not_answer_however_near(embedder: Embedder):
     asked = "Which masons built the castle of Aldenburg?"
     picks = extract(asked, [passage(TEXT)])
