@@ -112,6 +112,7 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("he", re.compile("[\u0590-\u05ff]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
+_HIRAGANA = re.compile("[\u3041-\u3096]")
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTICLE = re.compile(rf"(?:{'|'.join(KOREAN_PARTICLES)})\Z")
 _SAMPLE = 2000  # characters: enough to be sure of the language, few enough to cost nothing
@@ -163,11 +164,18 @@ def shows_language(text: str) -> bool:
 
 
 def _script_language(sample: str) -> str:
-    """Return the language that the script of a text shows; empty where it has that of many."""
+    """Return the language that the script of a text shows; empty where it has that of many.
+
+    Chinese has no Hiragana: a Japanese question may have little of it.
+
+    >>> _script_language("遅延損害金は何%?"), _script_language("違約金是多少?")
+    ('ja', 'zh')
+    """
     if sample.isascii():
         return ""
     letters = sum(map(len, _WORD.findall(sample)))
-    return next((code for code, script in _SCRIPTS if len(script.findall(sample)) * 5 > letters), "")
+    code = next((code for code, script in _SCRIPTS if len(script.findall(sample)) * 5 > letters), "")
+    return "ja" if code == "zh" and len(_HIRAGANA.findall(sample)) * 10 > letters else code
 
 
 def may_share_words(text: str, other: str) -> bool:
