@@ -180,7 +180,7 @@ def with_replaced_term(
     swaps = [swap for text in found for swap in _swaps(new, asked, text)]
     if swaps:
         return _swapped(asked, *max(swaps, key=lambda swap: swap[0][1] - swap[0][0]))
-    known = any(new.casefold() in text.casefold() for text in found)
+    known = any(new.casefold() in text.casefold() for text in found) or _repeats(new, asked)
     old = None if known else _nearest(new, asked, embedder)
     return _swapped(asked, old, new) if old else ""
 
@@ -248,6 +248,16 @@ def _instead(was: str, now: str) -> str:
     if len(years) == 1 and len(_YEAR.findall(was)) == 1 and find_periods(now)[0].grain == "year":
         return _YEAR.sub(years[0], was)
     return now
+
+
+def _repeats(new: str, asked: str) -> bool:
+    """Return True for a term of several nouns with one of the earlier question: it says its subject itself.
+
+    >>> [_repeats(new, "견적서 기한은 언제인가요?") for new in ("견적서 합계", "견적서")]
+    [True, False]
+    """
+    own = list(nouns(new))
+    return len(own) > 1 and not frozenset(own).isdisjoint(nouns(asked))
 
 
 _Span = tuple[int, int]
