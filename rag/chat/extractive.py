@@ -40,7 +40,7 @@ from rag.retrieval.spelling import corrected
 from rag.text.dates import Period, find_periods, is_quarter_word, with_quarter_words
 from rag.text.facts import defines, nouns
 from rag.text.labels import begins_entry, label_of
-from rag.text.language import language, may_share_words, shows_language
+from rag.text.language import answer_language, language, may_share_words, shows_language
 from rag.text.markdown import (
     TableRow,
     column_of,
@@ -369,18 +369,7 @@ def _citation(pick: Pick, passage: Passage, start: int, end: int) -> Citation:
 
 def _translated(sayings: dict[str, str], question: str, passages: Sequence[Passage] = ()) -> str:
     """Return a sentence in the language of an answer, else in English."""
-    return sayings.get(answer_language(question, passages), sayings["en"])
-
-
-def answer_language(question: str, passages: Sequence[Passage]) -> str:
-    """Return a question's language; one of kanji without kana is Japanese where a passage is.
-
-    >>> told = Passage("c", "d", "a.md", "", None, "", 0, 9, "会費は三百円とする。")
-    >>> answer_language("会費一覧", [told]), answer_language("会費一覧", [])
-    ('ja', 'zh')
-    """
-    code = language(question)
-    return "ja" if code == "zh" and any(language(passage.text) == "ja" for passage in passages) else code
+    return sayings.get(answer_language(question, (one.text for one in passages)), sayings["en"])
 
 
 # Answerability

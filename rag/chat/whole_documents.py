@@ -26,7 +26,7 @@ from typing import Literal
 from langchain_core.embeddings import Embeddings
 
 from rag.chat.answer import Event, Prompt, Sources, generated, longest_answer, written
-from rag.chat.extractive import AnswerPart, answer_language, header_above, write
+from rag.chat.extractive import AnswerPart, header_above, write
 from rag.chat.map_reduce import (
     AROUND,
     ITEMS,
@@ -60,7 +60,7 @@ from rag.retrieval.question_type import asks_for_overview
 from rag.retrieval.row_filter import rows_with_values
 from rag.retrieval.sentences import Pick
 from rag.retrieval.summary import summarise
-from rag.text.language import STOP_WORDS, language
+from rag.text.language import STOP_WORDS, answer_language, language
 from rag.text.markdown import TableRow, read_tables, rows, table_head, table_row
 from rag.text.markers import inert
 from rag.text.prompt_parts import count_fitting, count_tokens, fenced
@@ -380,7 +380,7 @@ def list_items(
     """Return the list of items with their number, each cited; None where there is none."""
     if not items:
         return None
-    code = answer_language(question, passages)
+    code = answer_language(question, (one.text for one in passages))
     shown = items[:MOST_ITEMS]
     order = list(dict.fromkeys(item.number for item in shown))
     numbers = {number: place for place, number in enumerate(order, 1)}
