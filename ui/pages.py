@@ -388,9 +388,13 @@ function openAtHead() {
 function scrolled() { opening = 0; }
 
 // A table that scrolls begins where its cell with a mark is seen: the others are beside it.
+const shown = new WeakSet();  // once: whoever scrolls it back reads it there
+
 function showMark(table) {
   const cell = table.querySelector('a[href^="#cite-"]')?.closest('td');
-  const over = cell ? cell.getBoundingClientRect().right - table.getBoundingClientRect().right : 0;
+  if (!cell || shown.has(table)) return;
+  shown.add(table);
+  const over = cell.getBoundingClientRect().right - table.getBoundingClientRect().right;
   if (over > 0) table.scrollLeft += Math.ceil(over);
 }
 

@@ -411,10 +411,10 @@ def _is_word(found: re.Match[str], texts: TextsAbout) -> bool:
     >>> [_is_word(found, lambda words: told) for one in asked if (found := sign.search(one))]
     [True, False, False]
     """
-    at, after = found.groupdict().get("versus") and found.start("versus"), found["b"]
-    if at is None:
+    if not found.groupdict().get("versus"):
         return True
-    if _HIRAGANA.match(found.string[at - 1]) or _HIRAGANA.match(after):
+    after = found["b"]
+    if _HIRAGANA.match(found.string[found.start("versus") - 1]) or _HIRAGANA.match(after):
         return False
     if not _KANJI.match(after):
         return True

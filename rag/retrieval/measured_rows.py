@@ -29,6 +29,25 @@ Extreme = Literal["largest", "smallest", "latest", "earliest"]
 Comparison = Callable[[float, float], bool]
 _BETWEEN_KO, _BETWEEN_JA = r"(?P<ko>[가-힣]{1,8}[이가]\s)?", r"(?P<ja>[^\s、。？?]{1,12}が)?"
 """Words that may stand within a sign: "가장 매출이 큰 달", 「一番売上が大きい月」."""
+_WORDS: tuple[tuple[Extreme, str, str, str, str], ...] = (
+    (
+        "largest",
+        r"highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?! recent)(?: expensive)?",
+        "높|많|크|큰|컸|비싸|비싼|비쌌|길|긴",
+        "高|多|大き|長",
+        "최대|최고|최다|最大|最高|最多",
+    ),
+    (
+        "smallest",
+        r"lowest|smallest|cheapest|minimum|shortest|fewest|(?<!at )least(?: expensive)?",
+        "낮|적|작|싸|싼|쌌|저렴|짧",
+        "低|少な|小さ|安|短",
+        "최소|최저|最小|最低|最少",
+    ),
+    ("latest", "latest|newest|most recent", "늦|나중|최근|최신", "遅|新し|最近", "最新"),
+    ("earliest", "earliest|oldest|soonest", "이르|이른|빠르|빠른|오래|먼저", "早|古", "最古"),
+)
+"""Words for the ends of a column: in English, after 가장, after 最も, and by themselves."""
 _SIGNS: dict[Extreme, re.Pattern[str]] = {
     which: re.compile(
         rf"\b(?:{english})\b"
@@ -36,24 +55,7 @@ _SIGNS: dict[Extreme, re.Pattern[str]] = {
         rf"|(?:最も|もっとも|一番|いちばん){_BETWEEN_JA}(?:{japanese})(?:い|かった|な|く|の)?|{others}",
         re.IGNORECASE,
     )
-    for which, english, korean, japanese, others in (
-        (
-            "largest",
-            r"highest|largest|biggest|greatest|maximum|longest|(?<!at )most(?! of)(?! recent)(?: expensive)?",
-            "높|많|크|큰|컸|비싸|비싼|비쌌|길|긴",
-            "高|多|大き|長",
-            "최대|최고|최다|最大|最高|最多",
-        ),
-        (
-            "smallest",
-            r"lowest|smallest|cheapest|minimum|shortest|fewest|(?<!at )least(?: expensive)?",
-            "낮|적|작|싸|싼|쌌|저렴|짧",
-            "低|少な|小さ|安|短",
-            "최소|최저|最小|最低|最少",
-        ),
-        ("latest", "latest|newest|most recent", "늦|나중|최근|최신", "遅|新し|最近", "最新"),
-        ("earliest", "earliest|oldest|soonest", "이르|이른|빠르|빠른|오래|먼저", "早|古", "最古"),
-    )
+    for which, english, korean, japanese, others in _WORDS
 }
 _FIGURE = (
     r"(?<![\d,.])(?:[$€£¥₩]\s?|\b[A-Z]{3}\s)?\d[\d,.]{0,30}(?![\d,])"
