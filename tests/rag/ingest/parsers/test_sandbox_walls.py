@@ -94,6 +94,24 @@ def test_without_walls_hooks_refuse_the_same_of_python(tmp_path: Path):
     assert len(done) == 14 and [name for name, holds in done.items() if not holds] == []
 
 
+TOLD = """
+import platform, sys
+from pathlib import Path
+from rag.ingest.parsers import sandbox
+
+platform.machine = lambda machine=sys.argv[2] or platform.machine(): machine
+print(sandbox.available(), sandbox.close_in(Path(sys.argv[1])), sep="|")
+"""
+
+
+@pytest.mark.parametrize("machine", ["", "riscv64"])
+def test_the_walls_that_are_told_are_those_that_stand(machine: str, tmp_path: Path):
+    (tmp_path / "given").write_text("given")
+    command = [sys.executable, "-c", TOLD, str(tmp_path / "given"), machine]
+    told, standing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("|")
+    assert told == standing.strip() and (not machine or told == "()")
+
+
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter_passes_over_no_more_steps_than_it_has(machine: str):
     steps = sandbox._filter(machine, 7)
