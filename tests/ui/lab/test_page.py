@@ -104,7 +104,7 @@ def test_search_modes_are_named_in_the_language_of_the_page(page: Page, here: Wo
     at = page("lab")
     at.session_state[CHOSEN] = "ko"
     shown = at.run().checkbox(key="lab-compare-ensemble-cc").label
-    assert shown == "**하이브리드.** 단어와 의미를 문서에 맞는 비율로 함께 씁니다."
+    assert shown == "**하이브리드:** 단어와 의미를 문서에 맞는 비율로 함께 씁니다."
 
 
 def test_a_typed_question_keeps_the_passages_that_were_marked(page: Page, here: Workspace):
