@@ -8,6 +8,7 @@ is not found is only `related`. How it was measured: docs/developer/citations.md
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import fsum
 from types import MappingProxyType
 from typing import Protocol
@@ -17,7 +18,7 @@ from langchain_core.embeddings import Embeddings
 from rag.citations.arithmetic import Derivation, derive, may_be_calculated
 from rag.citations.asked import Reading, Span, TableText
 from rag.citations.claims import find_contradiction, in_its_words
-from rag.citations.differences import Exchange, exchanges_of_value
+from rag.citations.differences import Exchange, exchanges_of_value, is_stated
 from rag.citations.logic import qualified
 from rag.citations.lookup import TableLookup
 from rag.citations.quantities import Quantity, periods, quantities
@@ -328,10 +329,10 @@ class Checker:
                     Span(number, unit.start, unit.end)
                 ):
                     continue
-                made = exchanges_of_value(claim, unit, every)
+                made = exchanges_of_value(claim, unit)
                 found = [self._with_value(claim, number, unit, exchange) for exchange in made]
                 differing = [one for one in found if one is not None]
-                if len(differing) == 1:
+                if len(differing) == 1 and not is_stated(claim, made[0].own, unit, every):
                     return differing[0]
         return None
 
@@ -539,7 +540,7 @@ class _ParsedPassage:
         self.folded: NormalizedText = normalize_with_offsets(passage.text)
         self.units = [Sentence(self.text[start:end], start, end) for start, end in sentences(passage.text)]
         self.above = Sentence(f"{passage.heading} {passage.document}", 0, 0)
-        self._year = _year_of(passage)
+        self._passage = passage
 
     def evidence(
         self, claim: Sentence, number: int, least: float, tables: TableLookup | None = None
@@ -548,7 +549,7 @@ class _ParsedPassage:
 
         Rows of `tables` are no evidence.
         """
-        claim = _without_year(claim, self._year)
+        claim = self._in_its_year(claim)
         verbatim = self._verbatim(claim) or self._with_other_ending(claim)
         if verbatim is not None:
             return Evidence("verified", number, *verbatim, VERBATIM), 0.0
@@ -568,12 +569,21 @@ class _ParsedPassage:
         status: Status = "related" if windows[0].share >= RELATED else "unsupported"
         return _evidence(status, number, windows[0]), refuted
 
+    @cached_property
+    def _year(self) -> int:
+        return _year_of(self._passage)
+
+    def _in_its_year(self, claim: Sentence) -> Sentence:
+        """Return a claim that gives its months without the year of this passage's document."""
+        dated = any(period.year and period.month for period in claim.periods)
+        return _without_year(claim, self._year) if dated else claim
+
     def calculated(self, claim: Sentence, number: int) -> Evidence | None:
         """Return the evidence of a claim whose number follows from numbers of at most three sentences.
 
         The shortest window that gives a number decides, so that no other numbers nearby are tried.
         """
-        claim = _without_year(claim, self._year)
+        claim = self._in_its_year(claim)
         windows = [window for window in self._windows(claim) if window.share >= RELATED]
         for window in sorted(windows, key=lambda window: (len(window.units), -window.share)):
             begin, end = window.units[0].start, window.units[-1].end

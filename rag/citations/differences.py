@@ -5,7 +5,7 @@ as often another sentence: of 880 sentences of people's answers (MTRAG clapnq) 4
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag.citations.quantities import Quantity, StatedTime, same_unit, states
@@ -14,48 +14,52 @@ from rag.citations.sentence import Sentence
 _BEFORE = re.compile(r"([^\W\d_]+)\W{0,3}\Z")
 _AFTER = re.compile(r"\W{0,2}([A-Za-z\u00c0-\u024f]+|[^\W\d_a-zA-Z])")
 _LIMIT = re.compile(r"\s?(부터|까지|から|まで)")
+LONGEST_WORD = 40  # characters
 NEARLY = 0.05  # by which a sentence may have fewer words of a claim than another on the same subject
 MOST_OTHERS = 8  # numbers of a sentence that another one may be instead: of more, none is told
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Characters [start, end) of a statement, and the words that a source has in their place."""
+    """Number or time of a statement, and the words that a source has in its place."""
 
-    start: int
-    end: int
+    own: Quantity | StatedTime
     words: str
 
     def made(self, text: str) -> str:
-        """Return a statement with the source's words.
-
-        >>> Exchange(11, 13, "£8").made("The fee is £9.")
-        'The fee is £8.'
-        """
-        return text[: self.start] + self.words + text[self.end :]
+        """Return a statement with the source's words."""
+        return text[: self.own.start] + self.words + text[self.own.end :]
 
 
-def exchanges_of_value(claim: Sentence, source: Sentence, every: Sequence[Sentence] = ()) -> list[Exchange]:
+def exchanges_of_value(claim: Sentence, source: Sentence) -> list[Exchange]:
     """Return what a source may say in the place of the one number or time of a claim that it does not state.
 
-    None for a value that another one of all sentences states on the claim's subject: a rule that was amended.
-
     >>> told = Sentence("It opens on 4 May for a fee of £8.", 0, 34)
-    >>> [one.words for one in exchanges_of_value(Sentence("It has a fee of £9.", 0, 19), told)]
-    ['£8']
-    >>> [one.words for one in exchanges_of_value(Sentence("It opens on 5 May.", 0, 18), told)]
-    ['4 May']
+    >>> claims = "It has a fee of £9.", "It opens on 5 May."
+    >>> [one.made(said) for said in claims for one in exchanges_of_value(Sentence(said, 0, 0), told)]
+    ['It has a fee of £8.', 'It opens on 4 May.']
     """
     numbers = [q for q in claim.quantities if not any(q.fits(other) for other in source.quantities)]
     times = [p for p in claim.periods if not any(states(other, p) for other in source.periods)]
     found: Sequence[tuple[Quantity, Quantity] | tuple[StatedTime, StatedTime]] = []
-    if len(numbers) == 1 and not times and not _is_stated(claim, numbers[0], source, every):
+    if len(numbers) == 1 and not times:
         found = [(numbers[0], other) for other in _other_numbers(claim, source, numbers[0])]
-    elif len(times) == 1 and not numbers and not _is_stated(claim, times[0], source, every):
+    elif len(times) == 1 and not numbers:
         found = [(times[0], other) for other in _other_times(claim, source, times[0])]
     if len(found) > MOST_OTHERS:
         return []
-    return [Exchange(own.start, own.end, source.text[p.start : p.end].strip()) for own, p in found]
+    return [Exchange(own, source.text[p.start : p.end].strip()) for own, p in found]
+
+
+def is_stated(
+    claim: Sentence, own: Quantity | StatedTime, source: Sentence, every: Iterable[Sentence]
+) -> bool:
+    """Return True where a sentence as near to a claim as the source states its value: a rule was amended."""
+    least = claim.share(source.words) - NEARLY
+    near = (unit for unit in every if claim.share(unit.words) >= least)
+    if isinstance(own, StatedTime):
+        return any(states(period, own) for unit in near for period in unit.periods)
+    return any(own.fits(other) for unit in near for other in unit.quantities)
 
 
 def _other_numbers(claim: Sentence, source: Sentence, own: Quantity) -> list[Quantity]:
@@ -73,19 +77,10 @@ def _limit(sentence: Sentence, number: Quantity) -> str:
 
 def _beside(sentence: Sentence, number: Quantity) -> frozenset[str]:
     """Return what stands next to a number without a unit, which tells what it counts: "rooms", "時"."""
-    before, after = _BEFORE.search(sentence.text, 0, number.start), _AFTER.match(sentence.text, number.end)
+    begin = max(0, number.start - LONGEST_WORD)
+    before = _BEFORE.search(sentence.text, begin, number.start)
+    after = _AFTER.match(sentence.text, number.end)
     return frozenset(found[1].casefold() for found in (before, after) if found)
-
-
-def _is_stated(
-    claim: Sentence, own: Quantity | StatedTime, source: Sentence, every: Sequence[Sentence]
-) -> bool:
-    """Return True where a sentence that is as near to a claim as the source states its value."""
-    least = claim.share(source.words) - NEARLY
-    near = (unit for unit in every if claim.share(unit.words) >= least)
-    if isinstance(own, StatedTime):
-        return any(states(period, own) for unit in near for period in unit.periods)
-    return any(own.fits(other) for unit in near for other in unit.quantities)
 
 
 def _other_times(claim: Sentence, source: Sentence, own: StatedTime) -> list[StatedTime]:

@@ -1,29 +1,16 @@
-# ruff: noqa: E501
 """Fiscal quarters: which quarter a month ends, as a document's tables and texts show it."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from rag.citations.quantities import StatedTime, periods
+from rag.text.dates import MONTH_NAMES
 
 _FISCAL_END = re.compile(
-    r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
-    re.I,
+    r"fiscal years?\b[^.\n]{0,80}?\b(?:ends?|ended|ending|closes?)\b[^.\n]{0,40}?"
+    rf"\b({'|'.join(MONTH_NAMES)})\b",
+    re.IGNORECASE,
 )
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
 
 
 def quarter_of(period: StatedTime, known: Mapping[tuple[int, int], int]) -> int:
@@ -58,13 +45,13 @@ def _ended(period: StatedTime) -> int:
 
 
 def ending_quarters(ends_of: Sequence[StatedTime], texts: Sequence[str]) -> dict[tuple[int, int], int]:
-    """Return the quarter in which a month of a year ends a period, as the times of tables, and the texts, show it."""
+    """Return the quarter that each month of a year ends, from the times of tables and from texts."""
     found: dict[tuple[int, int], int] = {}
     told = [period for period in ends_of if period.month]
     for period in told:
         if period.months in (6, 9, 12):
             found[period.year, period.month] = period.months // 3
-    ends = [_MONTHS.index(m[1].lower()) + 1 for text in texts for m in _FISCAL_END.finditer(text)]
+    ends = [MONTH_NAMES.index(m[1].lower()) + 1 for text in texts for m in _FISCAL_END.finditer(text)]
     for period in told:
         if (period.year, period.month) not in found:
             month = (period.month - 2) % 12 + 1 if period.day and period.day < 8 else period.month

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_MONTH_NAMES = (
+MONTH_NAMES = (
     "january",
     "february",
     "march",
@@ -21,7 +21,7 @@ _MONTH_NAMES = (
     "november",
     "december",
 )
-_MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS = {name[:3]: number for number, name in enumerate(MONTH_NAMES, 1)}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 # The year before an era's first.
 _ERAS = {
@@ -196,7 +196,7 @@ def _month_number(word: str) -> int:
 def _is_month(word: str) -> bool:
     return word.isdigit() or any(
         name.startswith(word.lower().rstrip(".")) or word.lower().rstrip(".") == "sept"
-        for name in _MONTH_NAMES
+        for name in MONTH_NAMES
     )
 
 
