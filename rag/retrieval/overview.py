@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, log, sqrt
+from typing import Protocol, TypeVar
 
 from rag.passage import Passage
 from rag.retrieval.question_type import denies
@@ -132,7 +133,10 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     """
     if whole := _short_text(passages, most):
         return whole
-    pool = _said_once(passages, _pool(passages))
+    pool = [
+        replace(one, prior=one.prior * BOILERPLATE) if is_repeated else one
+        for one, is_repeated in said_once(passages, _pool(passages))
+    ]
     weight = word_weights([one.words for one in pool])
     titles = {one.number: _title(passages[one.number - 1]) for one in pool}
     several = len({passage.document_id for passage in passages}) > 1
@@ -161,21 +165,38 @@ def central_sentences(passages: Sequence[Passage], most: int = MOST) -> list[Pic
     return [Pick(one.number, one.start, one.end, worth, one.start, one.end) for one, worth in [*lead, *rest]]
 
 
-def _said_once(passages: Sequence[Passage], pool: Iterable[_Sentence]) -> list[_Sentence]:
-    """Return the sentences without repetitions; what a document repeats word for word says little of it."""
+class Said(Protocol):
+    """Words that begin at an offset of a numbered passage."""
+
+    @property
+    def number(self) -> int:
+        """Number of the passage, from 1."""
+
+    @property
+    def start(self) -> int:
+        """Offset in its text."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Words that are compared."""
+
+
+AnySaid = TypeVar("AnySaid", bound=Said)
+
+
+def said_once(passages: Sequence[Passage], pool: Iterable[AnySaid]) -> list[tuple[AnySaid, bool]]:
+    """Return the first of those with the same words, and whether the document repeats it.
+
+    What a document repeats word for word says little of it. Where passages overlap, it is one place.
+    """
     places: dict[tuple[str, frozenset[str]], set[int]] = {}
-    first: dict[tuple[str, frozenset[str]], _Sentence] = {}
+    first: dict[tuple[str, frozenset[str]], AnySaid] = {}
     for one in pool:
         passage = passages[one.number - 1]
         key = passage.document_id, one.words
-        places.setdefault(key, set()).add(
-            passage.start + one.start
-        )  # where passages overlap, it is one place
+        places.setdefault(key, set()).add(passage.start + one.start)
         first.setdefault(key, one)
-    return [
-        replace(one, prior=one.prior * BOILERPLATE) if len(places[key]) > 1 else one
-        for key, one in first.items()
-    ]
+    return [(one, len(places[key]) > 1) for key, one in first.items()]
 
 
 def word_weights(pool: Sequence[frozenset[str]]) -> dict[str, float]:

@@ -33,6 +33,7 @@ from rag.retrieval.overview import (
     heading_factor,
     is_code_or_link,
     past_marks,
+    said_once,
     says_something,
     word_weights,
     worth_of,
@@ -144,8 +145,12 @@ def _chosen(pool: list[Unit], passages: Sequence[Passage]) -> Iterator[Unit]:
 
 
 def units(passages: Sequence[Passage]) -> list[Unit]:
-    """Return all units of documents, in order."""
-    return [unit for reader in _readers(passages) for unit in reader.units()]
+    """Return the units of documents in order, each once; one that is repeated waits for all others."""
+    every = (unit for reader in _readers(passages) for unit in reader.units())
+    return [
+        replace(unit, factor=unit.factor * BOILERPLATE, is_last=True) if is_repeated else unit
+        for unit, is_repeated in said_once(passages, every)
+    ]
 
 
 def _readers(passages: Sequence[Passage]) -> Iterator["_DocumentUnits"]:

@@ -172,3 +172,14 @@ def test_of_many_sections_the_most_central_sentences_come_with_their_exceptions(
     said = quotes(passages(rules, *others))
     assert said[0] == f"{RULES} {exception}"
     assert len(said) <= MOST
+
+
+def test_a_clause_that_stands_in_every_section_is_not_its_best_sentence():
+    filler = (
+        "Both parties have read this clause 9 times and agree on what it means for the boats of the yard."
+    )
+    first = "The yard lets boats and sheds to the parties that it knows."
+    given = passages(
+        ("Subject", f"{first} {filler}"), *((f"Part {n}", f"{section(n)[1]} {filler}") for n in range(5))
+    )
+    assert filler not in quotes(given) and first in quotes(given)
